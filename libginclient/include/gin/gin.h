@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gind's host API.  C, stable ABI.  The device functions are in gin/device.cuh.
+ *
+ * Every call returns a ginResult_t; after a failure ginGetLastError gives this thread's detailed
+ * message: what failed, which value, what would be right.  No call exits, aborts or throws, and
+ * none blocks for longer than the daemon's configured deadlines.
+ *
+ * Thread safety: calls on different communicators may run at the same time.  Calls on one
+ * communicator are serialised by it, except ginCommGetAsyncError and ginCommAbort, which never
+ * wait for another call. */
+#ifndef GIN_GIN_H
+#define GIN_GIN_H
+
+#include "gin/dev_comm.h"
+#include "gin/result.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GIN_VERSION_MAJOR 0
+#define GIN_VERSION_MINOR 1
+#define GIN_VERSION_PATCH 0
+#define GIN_VERSION (GIN_VERSION_MAJOR * 10000 + GIN_VERSION_MINOR * 100 + GIN_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define GIN_API __attribute__((visibility("default")))
+#else
+#define GIN_API
+#endif
+
+typedef struct ginComm* ginComm_t;
+
+#define GIN_UNIQUE_ID_BYTES 128
+/* Names one rank's gind and a single-use secret.  Opaque; spread it to all ranks unchanged. */
+typedef struct ginUniqueId {
+  char internal[GIN_UNIQUE_ID_BYTES];
+} ginUniqueId;
+
+/* Version of the library in use, as GIN_VERSION. */
+GIN_API ginResult_t ginGetVersion(int* version);
+
+/* A short text for a code; never null; static. */
+GIN_API const char* ginGetErrorString(ginResult_t result);
+
+/* This thread's last failure in detail, or "" when there was none.  Valid until the thread's next
+ * call of this library. */
+GIN_API const char* ginGetLastError(void);
+
+/* Asks the local gind ($GIND_SOCKET, else /run/gind/gind.sock) for a new unique id.  It can be
+ * used for one communicator, within the gind's rendezvous deadline.
+ * Errors: ginDaemonLost (no gind there), ginVersionMismatch, ginPermissionDenied. */
+GIN_API ginResult_t ginGetUniqueId(ginUniqueId* id);
+
+/* Joins a communicator; collective over nranks ranks, blocking until all have come or the
+ * rendezvous deadline passes.
+ * nranks: 1..1024; rank: 0..nranks-1, each once.
+ * Errors: ginInvalidArgument (rank or nranks out of range, rank taken, other world size), ginTimeout
+ * (which ranks are missing), ginDaemonLost, ginRemoteError (the coordinating gind is unreachable). */
+GIN_API ginResult_t ginCommInitRank(ginComm_t* comm, int nranks, ginUniqueId id, int rank);
+
+/* Collective: waits until every operation of this communicator is locally complete. */
+GIN_API ginResult_t ginCommFinalize(ginComm_t comm);
+
+/* Leaves and frees the communicator with all its windows and device communicators.  Not
+ * collective.  Memory of ginMemAlloc that was not freed is freed. */
+GIN_API ginResult_t ginCommDestroy(ginComm_t comm);
+
+/* Ends all waits of the communicator, on all threads, with ginAborted, and puts it in error; peers
+ * are told.  ginCommDestroy must still be called.  Callable from any thread. */
+GIN_API ginResult_t ginCommAbort(ginComm_t comm);
+
+/* *error: ginSuccess, or the first error that befell the communicator (its text is then this
+ * thread's ginGetLastError). */
+GIN_API ginResult_t ginCommGetAsyncError(ginComm_t comm, ginResult_t* error);
+
+GIN_API ginResult_t ginCommCount(ginComm_t comm, int* nranks);
+GIN_API ginResult_t ginCommUserRank(ginComm_t comm, int* rank);
+
+typedef struct ginCommProperties {
+  size_t size;          /* in: sizeof(ginCommProperties); fields beyond it are not written */
+  int rank;
+  int nRanks;
+  int nNodes;           /* ginds that take part */
+  int nLocalRanks;      /* ranks on this gind */
+  int ordered;          /* 1: the fabric keeps order, strong signals cost as much as weak ones */
+  int maxWindows;
+  int maxOutstanding;   /* operations a context may have in flight */
+  uint64_t maxPutBytes;
+  char transport[32];   /* "ofi", "loopback" */
+  char provider[64];    /* "tcp;ofi_rxm" */
+  char signalMode[16];  /* "record", "atomic", "sequence" */
+} ginCommProperties_t;
+GIN_API ginResult_t ginCommQueryProperties(ginComm_t comm, ginCommProperties_t* properties);
+
+typedef enum ginMemKind {
+  ginMemHost = 0,   /* a memfd shared with gind; GPU-mapped where CUDA is used */
+  ginMemDevice = 1  /* GPU memory; not supported yet */
+} ginMemKind_t;
+
+/* Zeroed, page-aligned memory that windows can be registered in.  bytes: 1 .. 2^47-1. */
+GIN_API ginResult_t ginMemAlloc(ginComm_t comm, void** ptr, size_t bytes, ginMemKind_t kind);
+/* Fails with ginInvalidUsage while a window lies in it. */
+GIN_API ginResult_t ginMemFree(ginComm_t comm, void* ptr);
+
+#define GIN_WIN_DEFAULT 0u
+#define GIN_WIN_STRICT_ORDERING 1u /* holds VA-signal words */
+
+/* Collective; sizes may differ per rank, bytes 0 is allowed.  [ptr, ptr+bytes) must lie inside
+ * one ginMemAlloc allocation of this communicator.
+ * Errors: ginInvalidArgument, ginLimitExceeded (4,096 windows), ginTimeout (who is missing). */
+GIN_API ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes,
+                                          ginWindow_t* window, unsigned flags);
+/* Collective.  No operation may be using the window on any rank (flush first). */
+GIN_API ginResult_t ginCommWindowDeregister(ginComm_t comm, ginWindow_t window);
+
+typedef struct ginDevCommRequirements {
+  size_t size;      /* in: sizeof(ginDevCommRequirements) */
+  int contexts;     /* 1..256; 0: the daemon's default; the same on all ranks */
+  int signals;      /* per context, 0..65536; -1: default; the same on all ranks */
+  int counters;     /* per context, 0..65536; -1: default */
+  int queueDepth;   /* ring units (16 bytes), power of two, 64..2^20; 0: default */
+  ginSharing_t sharing;
+  int64_t timeoutNs; /* default deadline of device waits; 0: for ever; -1: the daemon's default */
+} ginDevCommRequirements_t;
+#define GIN_DEV_COMM_REQUIREMENTS_INITIALIZER \
+  { sizeof(ginDevCommRequirements_t), 0, -1, -1, 0, ginSharingShared, -1 }
+
+/* Collective.  *devComm is passed by value to kernels (or to threads that play them). */
+GIN_API ginResult_t ginDevCommCreate(ginComm_t comm, const ginDevCommRequirements_t* requirements,
+                                     ginDevComm_t* devComm);
+/* Collective.  No kernel may be using it. */
+GIN_API ginResult_t ginDevCommDestroy(ginComm_t comm, ginDevComm_t* devComm);
+
+/* Operations posted by a CPU thread, for device communicators whose state is in host memory; the
+ * semantics are those of the device functions (gin/device.cuh).  `timeoutNs` as above. */
+typedef enum ginSignalOp { ginSignalNone = 0, ginSignalStrongAdd = 1, ginSignalWeakAdd = 2 } ginSignalOp_t;
+
+GIN_API ginResult_t ginPut(const ginDevComm_t* devComm, int context, int peer, ginWindow_t dstWin,
+                           uint64_t dstOffset, ginWindow_t srcWin, uint64_t srcOffset,
+                           uint64_t bytes, ginSignalOp_t op, uint32_t signal, uint64_t addend,
+                           int counter /* -1: none */);
+GIN_API ginResult_t ginPutValue(const ginDevComm_t* devComm, int context, int peer,
+                                ginWindow_t dstWin, uint64_t dstOffset, uint64_t value, int bytes,
+                                ginSignalOp_t op, uint32_t signal, uint64_t addend);
+GIN_API ginResult_t ginSignal(const ginDevComm_t* devComm, int context, int peer, ginSignalOp_t op,
+                              uint32_t signal, uint64_t addend);
+GIN_API ginResult_t ginFlush(const ginDevComm_t* devComm, int context, int64_t timeoutNs);
+GIN_API ginResult_t ginReadSignal(const ginDevComm_t* devComm, int context, uint32_t signal,
+                                  int bits, uint64_t* value);
+GIN_API ginResult_t ginWaitSignal(const ginDevComm_t* devComm, int context, uint32_t signal,
+                                  uint64_t least, int bits, int64_t timeoutNs);
+GIN_API ginResult_t ginResetSignal(const ginDevComm_t* devComm, int context, uint32_t signal);
+GIN_API ginResult_t ginReadCounter(const ginDevComm_t* devComm, int context, uint32_t counter,
+                                   int bits, uint64_t* value);
+GIN_API ginResult_t ginWaitCounter(const ginDevComm_t* devComm, int context, uint32_t counter,
+                                   uint64_t least, int bits, int64_t timeoutNs);
+GIN_API ginResult_t ginResetCounter(const ginDevComm_t* devComm, int context, uint32_t counter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
