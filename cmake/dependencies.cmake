@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library and why it is used: docs/dependencies.md.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
+if(GIND_OFI)
+  pkg_check_modules(LIBFABRIC REQUIRED IMPORTED_TARGET libfabric)
+endif()
+if(GIND_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+include(GNUInstallDirs)
+
+set(GIND_CUDA "AUTO" CACHE STRING "Build the CUDA parts: AUTO (where nvcc is found), ON or OFF")
+set_property(CACHE GIND_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(GIND_OFI "Build the libfabric transport" ON)
+option(GIND_TESTS "Build the tests" ON)
+option(GIND_BENCHMARKS "Build the benchmarks in bench/" OFF)
+option(GIND_WERROR "Treat warnings as errors" OFF)
+set(GIND_SANITIZE "" CACHE STRING "Sanitizers: empty, address (with undefined), or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+find_program(GIND_CCACHE ccache)
+if(GIND_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GIND_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${GIND_CCACHE})
+endif()
+
+# Linked by every target of the tree.
+add_library(gind_build_flags INTERFACE)
+target_compile_options(gind_build_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
+  $<$<AND:$<BOOL:${GIND_WERROR}>,$<COMPILE_LANGUAGE:CXX,C>>:-Werror>)
+if(GIND_SANITIZE STREQUAL "address")
+  target_compile_options(gind_build_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX,C>:-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined>)
+  target_link_options(gind_build_flags INTERFACE -fsanitize=address,undefined)
+elseif(GIND_SANITIZE STREQUAL "thread")
+  target_compile_options(gind_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX,C>:-fsanitize=thread>)
+  target_link_options(gind_build_flags INTERFACE -fsanitize=thread)
+elseif(GIND_SANITIZE)
+  message(FATAL_ERROR "GIND_SANITIZE=${GIND_SANITIZE}: expected empty, address or thread")
+endif()
