@@ -114,7 +114,7 @@ constexpr SegmentLayout layout_of(const SegmentShape& s) {
 // Typed access to a mapped segment.  Bounds are the caller's: context < shape.contexts.
 class SegmentView {
  public:
-  GIN_HOST_DEVICE SegmentView() = default;
+  SegmentView() = default;
   GIN_HOST_DEVICE SegmentView(void* base, const SegmentLayout& layout)
       : base_(static_cast<char*>(base)), layout_(layout) {}
 
