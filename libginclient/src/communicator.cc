@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "communicator.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gind::client {
+namespace {
+
+using protocol::MessageHeader;
+using protocol::MessageType;
+
+// A reply may come late by as long as operations take to end or to fail.
+constexpr std::chrono::seconds kFinalizeMargin{60};
+
+template <std::size_t N, std::size_t M>
+void copy_text(char (&to)[N], const char (&from)[M]) {
+  const std::size_t n = std::min(::strnlen(from, M), N - 1);
+  std::memcpy(to, from, n);
+  std::memset(to + n, 0, N - n);
+}
+
+}  // namespace
+
+Result<ginUniqueId> new_unique_id() {
+  auto connection = Connection::open();
+  if (!connection) return connection.error();
+  const auto request = protocol::make_message<protocol::GetUniqueId>(MessageType::kGetUniqueId, 0);
+  auto reply = connection.value()->call<protocol::UniqueIdReply>(request, MessageType::kUniqueId,
+                                                                 kPlainTimeout);
+  if (!reply) return reply.error();
+  static_assert(GIN_UNIQUE_ID_BYTES == protocol::kUniqueIdBytes);
+  ginUniqueId id;
+  std::memcpy(id.internal, reply.value().id, sizeof id.internal);
+  return id;
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::join(int nranks, const ginUniqueId& id,
+                                                         int rank) {
+  auto opened = Connection::open();
+  if (!opened) return opened.error();
+  const std::shared_ptr<Connection> connection = std::move(opened).value();
+  auto watched = Watch::start(connection);
+  if (!watched) return watched.error();
+  auto request = protocol::make_message<protocol::CommInit>(MessageType::kCommInit, 0);
+  std::memcpy(request.id, id.internal, sizeof request.id);
+  request.nranks = nranks;
+  request.rank = rank;
+  auto reply = connection->call<protocol::CommReady>(request, MessageType::kCommReady,
+                                                     connection->collective_timeout());
+  Result<void> checked;
+  if (!reply) {
+    checked = reply.error();
+  } else if (reply.value().nranks != nranks || reply.value().rank != rank) {
+    checked =
+        Error{ginInternalError, "gind answered for rank " + std::to_string(reply.value().rank) +
+                                    " of " + std::to_string(reply.value().nranks) + ", asked for " +
+                                    std::to_string(rank) + " of " + std::to_string(nranks)};
+  }
+  if (!checked) return checked.error();
+  return std::unique_ptr<Communicator>(
+      new Communicator(connection, std::move(watched).value(), reply.value()));
+}
+
+Communicator::Communicator(std::shared_ptr<Connection> connection, Watch watch,
+                           const protocol::CommReady& info)
+    : connection_(std::move(connection)), watch_(std::move(watch)), info_(info) {
+  for (int r = 0; r < info_.nranks; ++r) {
+    if (info_.node_of_rank[r] != info_.node_of_rank[info_.rank]) continue;
+    if (r == info_.rank) local_rank_ = static_cast<std::int32_t>(local_ranks_.size());
+    local_ranks_.push_back(static_cast<std::uint16_t>(r));
+  }
+}
+
+Communicator::~Communicator() {
+  if (connection_->alive()) {
+    const auto request = protocol::make_message<protocol::Goodbye>(MessageType::kGoodbye, 0);
+    // Whatever the answer, there is nothing left to do but to hang up.
+    (void)connection_->call<MessageHeader>(request, MessageType::kOk, kPlainTimeout);
+  }
+}
+
+Result<void> Communicator::finalize() {
+  const std::lock_guard lock(mutex_);
+  const auto request =
+      protocol::make_message<protocol::CommFinalize>(MessageType::kCommFinalize, 0);
+  auto reply = connection_->call<MessageHeader>(
+      request, MessageType::kOk, connection_->collective_timeout() + kFinalizeMargin);
+  return reply ? Result<void>{} : reply.error();
+}
+
+void Communicator::fill(ginCommProperties_t* p) const {
+  p->rank = info_.rank;
+  p->nRanks = info_.nranks;
+  p->nNodes = static_cast<int>(info_.nodes);
+  p->nLocalRanks = static_cast<int>(local_ranks_.size());
+  p->ordered = info_.ordered != 0 ? 1 : 0;
+  p->maxWindows = static_cast<int>(gin::queues::kMaxWindows);
+  p->maxOutstanding = static_cast<int>(connection_->hello().max_outstanding);
+  p->maxPutBytes = info_.max_put_bytes;
+  copy_text(p->transport, info_.transport);
+  copy_text(p->provider, info_.provider);
+  copy_text(p->signalMode, info_.signal_mode);
+}
+
+Result<void*> Communicator::allocate(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return allocations_.allocate(bytes);
+}
+
+Result<void> Communicator::free(void* ptr) {
+  const std::lock_guard lock(mutex_);
+  return allocations_.free(ptr);
+}
+
+Result<ginWindow_t> Communicator::register_window(void* ptr, std::uint64_t bytes, unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  AllocationTable::Place place;
+  Fd nothing;  // stands in for the memory of a window that has none
+  if (ptr == nullptr && bytes == 0) {
+    auto memfd = create_memfd("gin-nothing", gin::queues::kPage);
+    if (!memfd) return memfd.error();
+    nothing = std::move(memfd).value();
+  } else {
+    auto found = allocations_.find(ptr, bytes);
+    if (!found) return found.error();
+    place = found.value();
+  }
+  auto request = protocol::make_message<protocol::WindowRegister>(MessageType::kWindowRegister, 0);
+  request.offset = place.offset;
+  request.bytes = bytes;
+  request.flags = flags;
+  const int fd = place.allocation != nullptr ? place.allocation->memfd.get() : nothing.get();
+  auto reply = connection_->call<protocol::WindowReady>(request, MessageType::kWindowReady,
+                                                        connection_->collective_timeout(), fd);
+  if (!reply) return reply.error();
+  const std::uint32_t index = reply.value().window;
+  if (index >= gin::queues::kMaxWindows ||
+      !windows_.emplace(index, Window{place.allocation}).second) {
+    return Error{ginInternalError, "gind gave the window the index " + std::to_string(index) +
+                                       ", which is taken or not below " +
+                                       std::to_string(gin::queues::kMaxWindows)};
+  }
+  if (place.allocation != nullptr) ++place.allocation->windows;
+  return ginWindow_t{index + 1};
+}
+
+Result<void> Communicator::deregister_window(ginWindow_t window) {
+  const std::lock_guard lock(mutex_);
+  const auto it = windows_.find(window.id - 1);
+  if (window.id == 0 || it == windows_.end()) {
+    return Error{ginInvalidArgument, "window handle " + std::to_string(window.id) +
+                                         " is not a window of this communicator, which has " +
+                                         std::to_string(windows_.size())};
+  }
+  auto request =
+      protocol::make_message<protocol::WindowDeregister>(MessageType::kWindowDeregister, 0);
+  request.window = it->first;
+  auto reply = connection_->call<MessageHeader>(request, MessageType::kOk,
+                                                connection_->collective_timeout());
+  // Without gind nothing is registered any more, and the memory may be freed.
+  if (!reply && connection_->alive()) return reply.error();
+  if (it->second.allocation != nullptr) --it->second.allocation->windows;
+  windows_.erase(it);
+  return reply ? Result<void>{} : reply.error();
+}
+
+Result<ginDevComm_t> Communicator::create_device_communicator(
+    const ginDevCommRequirements_t& requirements) {
+  const std::lock_guard lock(mutex_);
+  auto shape = shape_of(requirements, connection_->hello(), info_.nranks);
+  if (!shape) return shape.error();
+  auto prepared = DeviceCommunicator::prepare(shape.value(), requirements.sharing);
+  if (!prepared) return prepared.error();
+  std::unique_ptr<DeviceCommunicator> made = std::move(prepared).value();
+  auto request = protocol::make_message<protocol::DevCommCreate>(MessageType::kDevCommCreate, 0);
+  request.contexts = shape.value().contexts;
+  request.signals = shape.value().signals;
+  request.counters = shape.value().counters;
+  request.ring_units = shape.value().ring_units;
+  auto reply = connection_->call<protocol::DevCommReady>(
+      request, MessageType::kDevCommReady, connection_->collective_timeout(), made->memfd());
+  if (!reply) return reply.error();
+  if (auto finished = made->finish(reply.value().dev_comm); !finished) return finished.error();
+  ginDevComm_t& handle = made->handle;
+  handle.rank = info_.rank;
+  handle.timeoutNs = requirements.timeoutNs < 0
+                         ? connection_->hello().default_wait_ns
+                         : static_cast<std::uint64_t>(requirements.timeoutNs);
+  handle.commError = connection_->error_word();
+  handle.abortFlag = connection_->abort_flag();
+  handle.localRanks = local_ranks_.data();
+  handle.nLocalRanks = static_cast<std::int32_t>(local_ranks_.size());
+  handle.localRank = local_rank_;
+  const ginDevComm_t copy = handle;
+  if (!device_communicators_.emplace(copy.id, std::move(made)).second) {
+    return Error{ginInternalError,
+                 "gind gave two device communicators the id " + std::to_string(copy.id)};
+  }
+  return copy;
+}
+
+Result<void> Communicator::destroy_device_communicator(const ginDevComm_t& handle) {
+  const std::lock_guard lock(mutex_);
+  const auto it = device_communicators_.find(handle.id);
+  if (it == device_communicators_.end() || it->second->handle.segment != handle.segment) {
+    return Error{ginInvalidArgument,
+                 "device communicator " + std::to_string(handle.id) +
+                     " is not one of this communicator (destroyed before, or of another)"};
+  }
+  auto request = protocol::make_message<protocol::DevCommDestroy>(MessageType::kDevCommDestroy, 0);
+  request.dev_comm = handle.id;
+  auto reply = connection_->call<MessageHeader>(request, MessageType::kOk,
+                                                connection_->collective_timeout());
+  device_communicators_.erase(it);
+  return reply ? Result<void>{} : reply.error();
+}
+
+}  // namespace gind::client

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a ginComm_t is.
+#pragma once
+
+#include "allocation.h"
+#include "connection.h"
+#include "device_communicator.h"
+#include "gin/gin.h"
+#include "monitor.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace gind::client {
+
+// Calls are serialised by a mutex, but for abort and async_error.
+class Communicator {
+ public:
+  static Result<std::unique_ptr<Communicator>> join(int nranks, const ginUniqueId& id, int rank);
+  // Says goodbye where gind is there to hear it.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  Result<void> finalize();
+  void abort() { connection_->abort(); }
+  std::optional<Error> async_error() const { return connection_->async_error(); }
+  int nranks() const { return info_.nranks; }
+  int rank() const { return info_.rank; }
+  void fill(ginCommProperties_t* properties) const;
+
+  Result<void*> allocate(std::uint64_t bytes);
+  Result<void> free(void* ptr);
+  Result<ginWindow_t> register_window(void* ptr, std::uint64_t bytes, unsigned flags);
+  Result<void> deregister_window(ginWindow_t window);
+  Result<ginDevComm_t> create_device_communicator(const ginDevCommRequirements_t& requirements);
+  Result<void> destroy_device_communicator(const ginDevComm_t& handle);
+
+ private:
+  Communicator(std::shared_ptr<Connection> connection, Watch watch,
+               const protocol::CommReady& info);
+
+  // Where a registered window lies; nowhere for a window of no bytes at no address.
+  struct Window {
+    Allocation* allocation = nullptr;
+  };
+
+  std::mutex mutex_;
+  std::shared_ptr<Connection> connection_;
+  Watch watch_;
+  protocol::CommReady info_;
+  std::vector<std::uint16_t> local_ranks_;  // ascending; device communicators point to it
+  std::int32_t local_rank_ = 0;
+  AllocationTable allocations_;
+  std::map<std::uint32_t, Window> windows_;                                            // by index
+  std::map<std::uint32_t, std::unique_ptr<DeviceCommunicator>> device_communicators_;  // by id
+};
+
+// Asks the local gind for a unique id, over a connection of its own.
+Result<ginUniqueId> new_unique_id();
+
+}  // namespace gind::client
+
+struct ginComm {
+  std::unique_ptr<gind::client::Communicator> impl;
+};
