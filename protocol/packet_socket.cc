@@ -48,6 +48,8 @@ bool is_known(MessageType type) {
     case MessageType::kDevCommReady:
     case MessageType::kDevCommDestroy:
     case MessageType::kCommFinalize:
+    case MessageType::kMemoryFree:
+    case MessageType::kMemoryFree:
     case MessageType::kGoodbye:
       return true;
   }

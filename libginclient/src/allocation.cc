@@ -32,11 +32,11 @@ Result<void*> AllocationTable::allocate(std::uint64_t bytes) {
   if (!mapping) return mapping.error();
   void* ptr = mapping.value().data();
   by_address_.emplace(reinterpret_cast<std::uint64_t>(ptr),
-                      Allocation{std::move(memfd).value(), std::move(mapping).value(), bytes, 0});
+                      Allocation{std::move(memfd).value(), std::move(mapping).value(), bytes});
   return ptr;
 }
 
-Result<void> AllocationTable::free(void* ptr) {
+Result<Allocation*> AllocationTable::removable(void* ptr) {
   const auto address = reinterpret_cast<std::uint64_t>(ptr);
   const auto it = by_address_.find(address);
   if (it == by_address_.end()) {
@@ -48,9 +48,10 @@ Result<void> AllocationTable::free(void* ptr) {
     return Error{ginInvalidUsage, std::to_string(it->second.windows) + " windows still lie in " +
                                       range(address, it->second.bytes) + "; deregister them first"};
   }
-  by_address_.erase(it);
-  return {};
+  return &it->second;
 }
+
+void AllocationTable::remove(void* ptr) { by_address_.erase(reinterpret_cast<std::uint64_t>(ptr)); }
 
 Result<AllocationTable::Place> AllocationTable::find(const void* ptr, std::uint64_t bytes) {
   const auto address = reinterpret_cast<std::uint64_t>(ptr);

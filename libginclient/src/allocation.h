@@ -16,13 +16,16 @@ struct Allocation {
   Mapping mapping;
   std::uint64_t bytes = 0;    // as asked for
   std::uint32_t windows = 0;  // registered in it
+  bool shared = false;        // gind has been given the memfd
 };
 
 // One communicator's allocations, by address.  Not thread safe.
 class AllocationTable {
  public:
   Result<void*> allocate(std::uint64_t bytes);
-  Result<void> free(void* ptr);
+  // The allocation that begins at ptr, when no window lies in it.
+  Result<Allocation*> removable(void* ptr);
+  void remove(void* ptr);
 
   struct Place {
     Allocation* allocation = nullptr;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "communicator.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace gind::client {
@@ -110,17 +113,33 @@ Result<void*> Communicator::allocate(std::uint64_t bytes) {
 
 Result<void> Communicator::free(void* ptr) {
   const std::lock_guard lock(mutex_);
-  return allocations_.free(ptr);
+  auto found = allocations_.removable(ptr);
+  if (!found) return found.error();
+  Result<void> told;
+  if (found.value()->shared && connection_->alive()) told = tell_freed(*found.value());
+  allocations_.remove(ptr);
+  return told;
+}
+
+// gind keeps what it knows of an allocation while further windows may come in it.
+Result<void> Communicator::tell_freed(const Allocation& allocation) {
+  struct stat st {};
+  if (::fstat(allocation.memfd.get(), &st) != 0) return system_error("fstat of a memfd", errno);
+  auto request = protocol::make_message<protocol::MemoryFree>(MessageType::kMemoryFree, 0);
+  request.inode = st.st_ino;
+  auto reply = connection_->call<MessageHeader>(request, MessageType::kOk, kPlainTimeout);
+  return reply || !connection_->alive() ? Result<void>{} : reply.error();
 }
 
 Result<ginWindow_t> Communicator::register_window(void* ptr, std::uint64_t bytes, unsigned flags) {
   const std::lock_guard lock(mutex_);
   AllocationTable::Place place;
-  Fd nothing;  // stands in for the memory of a window that has none
   if (ptr == nullptr && bytes == 0) {
-    auto memfd = create_memfd("gin-nothing", gin::queues::kPage);
-    if (!memfd) return memfd.error();
-    nothing = std::move(memfd).value();
+    if (!nothing_.valid()) {
+      auto memfd = create_memfd("gin-nothing", gin::queues::kPage);
+      if (!memfd) return memfd.error();
+      nothing_ = std::move(memfd).value();
+    }
   } else {
     auto found = allocations_.find(ptr, bytes);
     if (!found) return found.error();
@@ -130,7 +149,8 @@ Result<ginWindow_t> Communicator::register_window(void* ptr, std::uint64_t bytes
   request.offset = place.offset;
   request.bytes = bytes;
   request.flags = flags;
-  const int fd = place.allocation != nullptr ? place.allocation->memfd.get() : nothing.get();
+  const int fd = place.allocation != nullptr ? place.allocation->memfd.get() : nothing_.get();
+  if (place.allocation != nullptr) place.allocation->shared = true;
   auto reply = connection_->call<protocol::WindowReady>(request, MessageType::kWindowReady,
                                                         connection_->collective_timeout(), fd);
   if (!reply) return reply.error();

@@ -43,6 +43,8 @@ class Communicator {
   Communicator(std::shared_ptr<Connection> connection, Watch watch,
                const protocol::CommReady& info);
 
+  Result<void> tell_freed(const Allocation& allocation);
+
   // Where a registered window lies; nowhere for a window of no bytes at no address.
   struct Window {
     Allocation* allocation = nullptr;
@@ -55,6 +57,7 @@ class Communicator {
   std::vector<std::uint16_t> local_ranks_;  // ascending; device communicators point to it
   std::int32_t local_rank_ = 0;
   AllocationTable allocations_;
+  Fd nothing_;  // a page that stands in for the memory of windows without any
   std::map<std::uint32_t, Window> windows_;                                            // by index
   std::map<std::uint32_t, std::unique_ptr<DeviceCommunicator>> device_communicators_;  // by id
 };
