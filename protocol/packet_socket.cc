@@ -49,7 +49,6 @@ bool is_known(MessageType type) {
     case MessageType::kDevCommDestroy:
     case MessageType::kCommFinalize:
     case MessageType::kMemoryFree:
-    case MessageType::kMemoryFree:
     case MessageType::kGoodbye:
       return true;
   }
