@@ -273,6 +273,7 @@ GIN_HOST_DEVICE inline Field decode(const Unit* unit, std::uint32_t n, Descripto
   if (base + (wide ? 1 : 0) != n || n > kMaxUnits) return Field::kOp;
   if (is_va(d.action) && !wide) return Field::kRemoteAction;
   if (wide && d.action == RemoteAction::kNone) return Field::kRemoteAction;
+  if (d.has_counter && (base == 1 || d.op == Op::kPutValue)) return Field::kCounter;  // no room
   std::uint64_t zero = bits::get(lo, 61, 2);
   if (base >= 2) {
     const std::uint64_t lo1 = unit[1].lo & kPayloadMask;
@@ -280,6 +281,7 @@ GIN_HOST_DEVICE inline Field decode(const Unit* unit, std::uint32_t n, Descripto
     if (d.op == Op::kPutValue) {
       d.value = bits::get(lo1, 0, 32) | bits::get(hi1, 0, 32) << 32;
       d.bytes = bits::get(lo1, 32, 4);
+      if (d.bytes > 8) return Field::kBytes;
       zero |= bits::get(lo1, 36, 27) | bits::get(hi1, 32, 31);
     } else {
       d.src_offset = bits::get(lo1, 0, 47);
@@ -303,6 +305,7 @@ GIN_HOST_DEVICE inline Field decode(const Unit* unit, std::uint32_t n, Descripto
     d.addend = bits::get(lox, 0, 32) | bits::get(hix, 0, 32) << 32;
     d.va_window = static_cast<std::uint32_t>(bits::get(lox, 32, 12));
     d.va_offset = bits::get(lox, 44, 16) << 31 | bits::get(hix, 32, 31);
+    if (!is_va(d.action)) zero |= d.va_window | d.va_offset;
   }
   if (zero != 0) return Field::kReserved;
   *out = d;
