@@ -89,6 +89,14 @@ TEST(ErrorWord, KeepsItsPartsAndRefusesUnknownCodes) {
   EXPECT_EQ(error_code(0xffff), ginInternalError);
 }
 
+// Two posters to one peer: the one with the lower position may be the later one to say so.
+TEST_P(Flush, APostDoesNotLowerWhatALaterRecordRaised) {
+  const std::uint64_t later = ring_.state().head + 40;
+  ring_.last_posted()[1] = later;
+  ASSERT_EQ(ring_.post_signal(1, 1), ginSuccess);
+  EXPECT_EQ(ring_.last_posted()[1], later);
+}
+
 TEST(LastPosted, OnlyRises) {
   std::uint64_t word = 10;
   raise_to_gpu(&word, 9);
