@@ -29,7 +29,10 @@ Error unknown_argument(const CLI::App& app, int argc, const char* const* argv) {
                                     did_you_mean(nearest(name, views)) +
                                     "; gind --help lists them"};
   }
-  return {ginInvalidArgument, "unexpected argument; gind --help lists the options"};
+  const std::vector<std::string> rest = app.remaining();
+  return {ginInvalidArgument,
+          (rest.empty() ? "" : "\"" + rest.front() + "\": ") +
+              std::string("unexpected argument; gind --help lists the options")};
 }
 
 }  // namespace

@@ -26,16 +26,16 @@ struct Config {
     std::string kind = "ofi";       // "ofi", "loopback" (one node only)
     std::string provider = "auto";  // libfabric's name
     std::string device = "auto";
-    std::string address;            // local IP address to bind
+    std::string address;  // local IP address to bind
     std::string signal_mode = "auto";
     std::string local = "loopback";  // how ranks of one gind talk: "loopback" or "fabric"
   } transport;
 
   struct Proxy {
-    std::uint32_t threads = 0;  // 0: 1 on up to 4 cores, else 2
-    std::vector<std::uint32_t> cpus;  // pin thread i to cpus[i]; empty: not pinned
-    std::uint32_t burst = 32;         // descriptors taken from one ring a turn
-    std::uint64_t burst_bytes = 1 << 20;  // payload started for one ring a turn
+    std::uint32_t threads = 0;             // 0: 1 on up to 4 cores, else 2
+    std::vector<std::uint32_t> cpus;       // pin thread i to cpus[i]; empty: not pinned
+    std::uint32_t burst = 32;              // descriptors taken from one ring a turn
+    std::uint64_t burst_bytes = 1 << 20;   // payload started for one ring a turn
     std::uint64_t piece_bytes = 64 << 10;  // larger puts are cut to pieces of this size
     std::chrono::nanoseconds spin = std::chrono::microseconds(200);  // busy polling after work
     std::chrono::nanoseconds nap = std::chrono::microseconds(50);    // longest nap when idle
@@ -43,10 +43,10 @@ struct Config {
 
   struct Limits {
     std::uint32_t clients = 1024;
-    std::uint32_t contexts = 256;       // per device communicator
-    std::uint32_t windows = 4096;       // per communicator
-    std::uint32_t outstanding = 1024;   // operations per context
-    std::uint64_t pinned_bytes = 0;     // per client; 0: no limit of gind's own
+    std::uint32_t contexts = 256;      // per device communicator
+    std::uint32_t windows = 4096;      // per communicator
+    std::uint32_t outstanding = 1024;  // operations per context
+    std::uint64_t pinned_bytes = 0;    // per client; 0: no limit of gind's own
   } limits;
 
   struct Defaults {  // what a client gets that does not ask
@@ -77,7 +77,7 @@ struct Config {
     std::string listen = "127.0.0.1:9408";
   } metrics;
 
-  struct Debug {  // for tests
+  struct Debug {                       // for tests
     std::uint64_t ring_start = 0;      // first ring position; a multiple of twice the ring's units
     std::uint64_t sequence_start = 0;  // first sequence number (signal mode "sequence")
   } debug;

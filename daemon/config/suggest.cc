@@ -38,7 +38,10 @@ std::optional<std::string_view> nearest(std::string_view name,
   std::optional<std::string_view> best;
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
+    // A name that was cut short, or has something behind it, is near whatever its length.
+    const bool prefix = name.size() >= 3 && candidate.size() >= 3 &&
+                        (candidate.starts_with(name) || name.starts_with(candidate));
+    const std::size_t distance = prefix ? 1 : edit_distance(name, candidate);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -10,7 +10,8 @@
 namespace gind {
 
 // The candidate that needs the fewest insertions, deletions, replacements and swaps of neighbours
-// to become `name`; nothing when none is near enough to be meant.
+// to become `name`; one that begins with `name`, or the other way round, is as near as can be.
+// Nothing when none is near enough to be meant.
 std::optional<std::string_view> nearest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 

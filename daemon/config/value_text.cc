@@ -102,9 +102,9 @@ std::string expected_value(const Option& option) {
     case ValueKind::kFlag:
       return "true or false";
     case ValueKind::kCount:
-      return "an integer" + range(least, most);
+      return "an integer" + range(least, most).substr(1);
     case ValueKind::kPowerOfTwo:
-      return "a power of two" + range(least, most);
+      return "a power of two" + range(least, most).substr(1);
     case ValueKind::kPosition:
       return "an integer of up to 64 bits, quoted when above " + std::to_string(INT64_MAX);
     case ValueKind::kBytes:

@@ -46,10 +46,10 @@ enum class FailReason : std::uint8_t { kTransport, kPeerGone, kTimeout, kTeardow
 
 // Upper bounds of gind_operation_duration_seconds' buckets, in nanoseconds; the last is +Inf.
 inline constexpr std::array<std::uint64_t, 24> kDurationBoundsNs = {
-    500,       1'000,     2'000,     3'000,      4'000,      6'000,       8'000,       12'000,
-    16'000,    24'000,    32'000,    64'000,     128'000,    256'000,     512'000,     1'000'000,
-    4'000'000, 16'000'000, 64'000'000, 128'000'000, 256'000'000, 512'000'000, 1'000'000'000,
-    30'000'000'000};
+    500,        1'000,       2'000,       3'000,       4'000,         6'000,
+    8'000,      12'000,      16'000,      24'000,      32'000,        64'000,
+    128'000,    256'000,     512'000,     1'000'000,   4'000'000,     16'000'000,
+    64'000'000, 128'000'000, 256'000'000, 512'000'000, 1'000'000'000, 30'000'000'000};
 
 struct HotHistogram {
   std::array<HotCounter, kDurationBoundsNs.size() + 1> bucket;
@@ -69,18 +69,18 @@ struct alignas(64) ProxyCounters {
   std::array<HotCounter, kOpSlots> descriptors;  // accepted, by operation
   std::array<HotCounter, static_cast<std::size_t>(RejectReason::kCount_)> rejected;
   std::array<HotCounter, static_cast<std::size_t>(FailReason::kCount_)> failed;
-  HotCounter bytes_out;          // payload of puts and values handed to a transport
-  HotCounter bytes_local;        // the part of it that stayed on this node
-  HotCounter signals_applied;    // by this thread, as the target
-  HotCounter records_refused;    // peers' records that name no signal of ours
-  HotCounter outstanding;        // gauge: operations accepted and not yet complete
-  HotCounter backpressure;       // posts a transport could not take at once
-  HotCounter busy_ns;            // loop turns that found work
-  HotCounter idle_ns;            // turns that found none
-  HotCounter sleep_ns;           // asleep on the fd or napping
-  HotCounter cycle_max_ns;       // gauge: longest turn
-  HotCounter loops;              // turns; the watchdog looks at it
-  HotCounter contexts;           // gauge
+  HotCounter bytes_out;                         // payload of puts and values handed to a transport
+  HotCounter bytes_local;                       // the part of it that stayed on this node
+  HotCounter signals_applied;                   // by this thread, as the target
+  HotCounter records_refused;                   // peers' records that name no signal of ours
+  HotCounter outstanding;                       // gauge: operations accepted and not yet complete
+  HotCounter backpressure;                      // posts a transport could not take at once
+  HotCounter busy_ns;                           // loop turns that found work
+  HotCounter idle_ns;                           // turns that found none
+  HotCounter sleep_ns;                          // asleep on the fd or napping
+  HotCounter cycle_max_ns;                      // gauge: longest turn
+  HotCounter loops;                             // turns; the watchdog looks at it
+  HotCounter contexts;                          // gauge
   std::array<HotHistogram, kOpSlots> duration;  // descriptor seen to local completion, by operation
 };
 

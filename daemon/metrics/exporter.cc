@@ -11,7 +11,10 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <stop_token>
+#include <thread>
 
 namespace gind {
 
@@ -24,30 +27,39 @@ Error cannot_listen(const std::string& listen, int err) {
                               ", or metrics.enabled = false"};
 }
 
-// The HTTP server says nothing of why it cannot listen: try it first.
-Result<void> try_listen(const std::string& listen, const HostPort& at) {
-  sockaddr_storage address{};
+struct SocketAddress {
+  sockaddr_storage storage{};
   socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+SocketAddress socket_address(const HostPort& at) {
+  SocketAddress out;
   if (at.v6) {
-    auto* const a = reinterpret_cast<sockaddr_in6*>(&address);
+    auto* const a = reinterpret_cast<sockaddr_in6*>(&out.storage);
     a->sin6_family = AF_INET6;
     a->sin6_port = htons(at.port);
     ::inet_pton(AF_INET6, at.host.c_str(), &a->sin6_addr);
-    size = sizeof *a;
+    out.size = sizeof *a;
   } else {
-    auto* const a = reinterpret_cast<sockaddr_in*>(&address);
+    auto* const a = reinterpret_cast<sockaddr_in*>(&out.storage);
     a->sin_family = AF_INET;
     a->sin_port = htons(at.port);
     ::inet_pton(AF_INET, at.host.c_str(), &a->sin_addr);
-    size = sizeof *a;
+    out.size = sizeof *a;
   }
+  return out;
+}
+
+// The HTTP server says nothing of why it cannot listen: try it first.
+Result<void> try_listen(const std::string& listen, const HostPort& at) {
+  const SocketAddress address = socket_address(at);
   const Fd fd(::socket(at.v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return cannot_listen(listen, errno);
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (at.v6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(fd.get(), 1) != 0) {
+  if (::bind(fd.get(), address.get(), address.size) != 0 || ::listen(fd.get(), 1) != 0) {
     return cannot_listen(listen, errno);
   }
   return {};
@@ -58,15 +70,24 @@ Result<void> try_listen(const std::string& listen, const HostPort& at) {
 struct MetricsExporter::State {
   std::shared_ptr<prometheus::Collectable> collector;  // the exposer holds a weak pointer
   std::unique_ptr<prometheus::Exposer> exposer;
+  HostPort at;  // with the real port
 };
 
 MetricsExporter::MetricsExporter(std::unique_ptr<State> state) : state_(std::move(state)) {}
-MetricsExporter::~MetricsExporter() = default;
-
-std::uint16_t MetricsExporter::port() const {
-  const std::vector<int> ports = state_->exposer->GetListeningPorts();
-  return ports.empty() ? 0 : static_cast<std::uint16_t>(ports.front());
+MetricsExporter::~MetricsExporter() {
+  // civetweb's acceptor looks for the end only between polls of two seconds: connections wake it.
+  std::jthread waker([address = socket_address(state_->at)](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const Fd fd(
+          ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      (void)::connect(fd.get(), address.get(), address.size);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  state_->exposer.reset();
 }
+
+std::uint16_t MetricsExporter::port() const { return state_->at.port; }
 
 Result<std::unique_ptr<MetricsExporter>> MetricsExporter::start(
     const std::string& listen, std::shared_ptr<const MetricsSources> sources) {
@@ -80,10 +101,17 @@ Result<std::unique_ptr<MetricsExporter>> MetricsExporter::start(
     state->exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
         "listening_ports", listen, "num_threads", "2", "request_timeout_ms", "5000"});
     state->exposer->RegisterCollectable(state->collector);
+    state->at = at.value();
+    state->at.port = static_cast<std::uint16_t>(state->exposer->GetListeningPorts().at(0));
     return std::unique_ptr<MetricsExporter>(new MetricsExporter(std::move(state)));
   } catch (const std::exception& error) {
+    // The address itself was fine a moment ago; the server's library may lack IPv6 (Debian's
+    // civetweb does) and does not say so.
+    const char* const cause = at.value().v6
+                                  ? "; civetweb is often built without IPv6: use an IPv4 address"
+                                  : "; is the port free?";
     return Error{ginSystemError, "metrics.listen " + listen + ": the HTTP server did not start (" +
-                                     error.what() + "); is the port free?"};
+                                     error.what() + ")" + cause};
   }
 }
 

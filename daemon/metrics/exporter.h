@@ -26,7 +26,8 @@ class MetricsExporter {
  public:
   // `listen` as in the option metrics.listen: "127.0.0.1:9408", "[::1]:9408"; port 0 takes a free
   // one.  Errors: a text that is no such address, an address that is not this machine's, a port
-  // that is taken: each names the address and what to change.
+  // that is taken, IPv6 where the HTTP library was built without: each names the address and
+  // what to change.
   static Result<std::unique_ptr<MetricsExporter>> start(
       const std::string& listen, std::shared_ptr<const MetricsSources> sources);
 
