@@ -26,17 +26,18 @@ enum class SignalMode : std::uint8_t {
 std::string_view signal_mode_name(SignalMode mode);
 
 struct TransportCaps {
-  std::string name;      // "ofi", "loopback", "verbs"
-  std::string provider;  // as the fabric calls it, e.g. "tcp;ofi_rxm"
-  bool ordered_sends = false;    // a send is delivered after the earlier writes to that peer landed
-  bool ordered_atomics = false;  // an atomic is applied after the earlier writes to that peer landed
-  bool atomics = false;          // 8-byte fetch-add at the target
-  std::uint32_t immediate_bytes = 0;  // remote immediate data with a write; 0: none
-  std::uint32_t inline_bytes = 0;     // largest payload copied at post time
-  std::uint64_t max_write_bytes = 0;  // largest single write
-  bool device_memory = false;         // dma-buf registration
-  bool delivery_complete = false;     // a completion can mean "visible at the target"
-  bool waitable = false;              // Endpoint::wait_fd() works
+  std::string name;            // "ofi", "loopback", "verbs"
+  std::string provider;        // as the fabric calls it, e.g. "tcp;ofi_rxm"
+  bool ordered_sends = false;  // a send is delivered after the earlier writes to that peer landed
+  bool ordered_atomics =
+      false;             // an atomic is applied after the earlier writes to that peer landed
+  bool atomics = false;  // 8-byte fetch-add at the target
+  std::uint32_t immediate_bytes = 0;             // remote immediate data with a write; 0: none
+  std::uint32_t inline_bytes = 0;                // largest payload copied at post time
+  std::uint64_t max_write_bytes = 0;             // largest single write
+  bool device_memory = false;                    // dma-buf registration
+  bool delivery_complete = false;                // a completion can mean "visible at the target"
+  bool waitable = false;                         // Endpoint::wait_fd() works
   SignalMode signal_mode = SignalMode::kRecord;  // the one to use
 };
 
@@ -68,10 +69,10 @@ struct WorkRequest {
   WorkOp op = WorkOp::kWrite;
   bool inline_data = false;  // take a copy of the payload now (bytes <= inline_bytes)
   PeerHandle peer = 0;
-  std::uint32_t immediate = 0;          // kWriteImmediate
-  const void* local = nullptr;          // payload, or where a read goes
+  std::uint32_t immediate = 0;           // kWriteImmediate
+  const void* local = nullptr;           // payload, or where a read goes
   MemoryRegion* local_region = nullptr;  // null: inline_data, or memory that needs no registration
-  std::uint64_t bytes = 0;              // 0 is allowed for writes
+  std::uint64_t bytes = 0;               // 0 is allowed for writes
   std::uint64_t remote_address = 0;
   std::uint64_t remote_key = 0;
   std::uint64_t operand = 0;  // kFetchAdd
