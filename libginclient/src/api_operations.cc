@@ -25,10 +25,10 @@ Result<void> check_context(const ginDevComm_t* devComm, int context) {
 }
 
 // Device functions do not look at this word when they post (it costs a GPU a trip over PCIe); here
-// it is cheap and the error comes early.
+// it is cheap and the error comes early.  A failed peer does not keep others from being written to.
 Result<void> check_communicator(const ginDevComm_t* devComm) {
   const std::uint64_t e = gin::queues::load_relaxed_sys(devComm->commError);
-  if (e == 0) return {};
+  if (e == 0 || gin::queues::error_code(e) == ginRemoteError) return {};
   return Error{gin::queues::error_code(e),
                "the communicator is in error; ginCommGetAsyncError tells why"};
 }
