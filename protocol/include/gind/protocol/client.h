@@ -36,6 +36,7 @@ enum class MessageType : std::uint16_t {
   kDevCommReady = 20,
   kDevCommDestroy = 21,
   kCommFinalize = 22,     // collective; every local operation is complete when it answers
+  kMemoryFree = 24,       // the client has freed an allocation that windows lay in
   kGoodbye = 23,          // C->S: the client leaves in order; answered with kOk
 };
 
@@ -155,6 +156,11 @@ struct DevCommDestroy {
 
 struct CommFinalize {
   MessageHeader header;
+};
+
+struct MemoryFree {
+  MessageHeader header;
+  std::uint64_t inode;  // of the allocation's memfd
 };
 
 struct Goodbye {

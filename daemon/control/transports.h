@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/config/config.h"
+#include "gind/transports/transport.h"
+
+#include <memory>
+
+namespace gind {
+
+struct Transports {
+  std::unique_ptr<Transport> fabric;  // null when transport.kind is "loopback"
+  std::unique_ptr<Transport> loopback;
+};
+
+// Opens what the configuration names, or says what is missing; never something else.
+Result<Transports> open_transports(const Config& config);
+
+}  // namespace gind

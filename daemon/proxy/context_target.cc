@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The target's side: signals are applied, fences answered, sequence numbers counted.
+#include "daemon/proxy/context_queue.h"
+
+namespace gind {
+
+using gin::queues::Op;
+
+FlowReceiver& ContextQueue::receiver(std::uint32_t peer) {
+  auto& flow = peers_[peer].receiver;
+  if (!flow) flow = std::make_unique<FlowReceiver>(routes_[peer].remote_sequence);
+  return *flow;
+}
+
+void ContextQueue::act(ProxyEnv& env, const WireRecord& record) {
+  if (record.kind == RecordKind::kSignal) {
+    // Release: pairs with the waiter's acquire, so that the data is visible with the signal.
+    const std::uint64_t value = signals_[record.signal] += record.addend;
+    gin::queues::store_release_sys(&signal_words_[record.signal], value);
+    env.counters.signals_applied.add(1);
+    return;
+  }
+  // A fence: everything before it has landed, since records keep their place behind the writes.
+  WireRecord answer;
+  answer.kind = RecordKind::kFenceAck;
+  answer.source_rank = static_cast<std::uint16_t>(view().rank);
+  answer.context = record.context;
+  answer.dev_comm = routes_[record.source_rank].remote_handle;
+  answer.addend = record.addend;
+  reply(env, record.source_rank, answer);
+}
+
+void ContextQueue::reply(ProxyEnv& env, std::uint32_t peer, const WireRecord& record) {
+  PeerChannel& channel = *routes_[peer].channel;
+  if (!unanswered_.empty() || !channel.has_room_for_ack()) {
+    env.counters.backpressure.add(1);
+    unanswered_.push_back({peer, record});
+    return;
+  }
+  channel.stage_record(record, channel.ack_id(sizeof record));
+  env.mark(channel);
+}
+
+bool ContextQueue::received(ProxyEnv& env, const WireRecord& record, bool sequenced) {
+  if (!active_ || record.source_rank >= peers_.size()) return false;
+  Peer& peer = peers_[record.source_rank];
+  switch (record.kind) {
+    case RecordKind::kSignal:
+      if (record.signal >= limits_.signals) return false;
+      [[fallthrough]];
+    case RecordKind::kFence: {
+      if (!sequenced) {
+        act(env, record);
+        return true;
+      }
+      FlowReceiver& flow = receiver(record.source_rank);
+      const bool fine = flow.arrived(record, [&](const WireRecord& r) { act(env, r); });
+      acknowledge(env, record.source_rank, flow);
+      return fine;
+    }
+    case RecordKind::kSequenceAck:
+      return peer.flow.acknowledge(record.sequence);
+    case RecordKind::kFenceAck: {
+      const std::uint64_t order = record.addend;
+      if (order - slots_.retired() >= slots_.outstanding()) return false;
+      OpSlot& slot = slots_.at_order(order);
+      if (slot.d.op != Op::kQuiet || slot.d.peer != record.source_rank || slot.finished ||
+          !slot.staged || slot.moved != 0) {
+        return false;
+      }
+      slot.moved = 1;  // answered
+      if (--slot.pending == 0) finish(env, slots_.index_of(order));
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ContextQueue::immediate(ProxyEnv& env, std::uint32_t source, std::uint16_t low_bits) {
+  if (!active_ || source >= peers_.size()) return false;
+  FlowReceiver& flow = receiver(source);
+  const bool fine = flow.arrived(low_bits, [&](const WireRecord& r) { act(env, r); });
+  acknowledge(env, source, flow);
+  return fine;
+}
+
+void ContextQueue::acknowledge(ProxyEnv& env, std::uint32_t peer, FlowReceiver& flow) {
+  if (!flow.ack_due()) return;
+  WireRecord record;
+  record.kind = RecordKind::kSequenceAck;
+  record.source_rank = static_cast<std::uint16_t>(view().rank);
+  record.context = static_cast<std::uint16_t>(spec_.context);
+  record.dev_comm = routes_[peer].remote_handle;
+  record.sequence = flow.below();
+  flow.acked();
+  reply(env, peer, record);
+}
+
+void ContextQueue::send_replies(ProxyEnv& env) {
+  while (!unanswered_.empty()) {
+    const auto& [peer, record] = unanswered_.front();
+    PeerChannel& channel = *routes_[peer].channel;
+    if (!channel.has_room_for_ack()) return;
+    channel.stage_record(record, channel.ack_id(sizeof record));
+    env.mark(channel);
+    unanswered_.pop_front();
+  }
+}
+
+}  // namespace gind
