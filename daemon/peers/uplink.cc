@@ -84,8 +84,7 @@ Result<void> Uplink::deliver(Message&& message) {
       [&](auto&& m) -> Result<void> {
         using M = std::decay_t<decltype(m)>;
         if constexpr (std::is_same_v<M, Ready>) {
-          ready(std::move(m));
-          return {};
+          return ready(std::move(m));
         } else if constexpr (std::is_same_v<M, JoinFailed>) {
           finish_join(m.ticket, Error{m.code, m.text});
           return {};
@@ -100,8 +99,17 @@ Result<void> Uplink::deliver(Message&& message) {
       std::move(message));
 }
 
-void Uplink::ready(Ready&& message) {
+Result<void> Uplink::ready(Ready&& message) {
   const std::uint64_t comm = message.comm;
+  if (groups_.count(comm) != 0) return Error{ginInvalidArgument, "READY for a known communicator"};
+  for (const auto& [ticket, rank] : message.joined) {
+    const auto it = joins_.find(ticket);
+    if (it == joins_.end()) continue;
+    const Join& asked = it->second.message;
+    if (asked.comm != comm || asked.rank != rank || asked.nranks != message.node_of_rank.size()) {
+      return Error{ginInvalidArgument, "READY is not what JOIN asked for"};
+    }
+  }
   const std::vector<Ready::Joined> joined = std::move(message.joined);
   auto group = std::make_shared<MemberGroup>(shared_from_this(), std::move(message), instance_);
   groups_[comm] = group;
@@ -113,6 +121,7 @@ void Uplink::ready(Ready&& message) {
     }
     finish_join(ticket, std::shared_ptr<Membership>(group));
   }
+  return {};
 }
 
 void Uplink::detach(std::uint64_t comm) {

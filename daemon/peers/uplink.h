@@ -62,7 +62,7 @@ class Uplink : public std::enable_shared_from_this<Uplink> {
 
   void send_join(std::uint64_t ticket);
   void finish_join(std::uint64_t ticket, Result<std::shared_ptr<Membership>> result);
-  void ready(Ready&& message);
+  Result<void> ready(Ready&& message);
 
   boost::asio::io_context& io_;
   const PeerOptions& options_;

@@ -19,12 +19,13 @@ using peers::encode;
 
 // A bare TCP client on the same loop.
 struct Stranger {
+  boost::asio::io_context& io;
   tcp::socket socket;
   std::string got;
   bool closed = false;
   std::array<char, 4096> buffer;
 
-  Stranger(Cluster& c, std::uint16_t port) : socket(c.io) {
+  Stranger(Cluster& c, std::uint16_t port) : io(c.io), socket(c.io) {
     socket.connect(tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"), port));
     read();
   }
@@ -44,8 +45,8 @@ struct Stranger {
   ~Stranger() {
     boost::system::error_code ec;
     socket.close(ec);
-    static_cast<boost::asio::io_context&>(socket.get_executor().context()).restart();
-    static_cast<boost::asio::io_context&>(socket.get_executor().context()).poll();
+    io.restart();  // the cancelled read still refers to this object
+    io.poll();
   }
 };
 
