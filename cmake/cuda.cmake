@@ -13,8 +13,11 @@ if(NOT GIND_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_ARCHITECTURES 90 CACHE STRING "CUDA architectures to build for (75 and newer)")
     endif()
     enable_language(CUDA)
-    # Not CMAKE_CUDA_STANDARD: CMake 3.25 knows no C++20 flag of nvcc.
-    string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
+    set(CMAKE_CUDA_STANDARD 20)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 knows nvcc's dialects up to 17 only
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
     set(GIND_CUDA_FOUND ON)
     message(STATUS "CUDA parts: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures "
                    "${CMAKE_CUDA_ARCHITECTURES}")
