@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host API but for the operations: argument checks, then Communicator.
 #include "communicator.h"
+#include "enum_value.h"
 #include "gin/gin.h"
 #include "gin/queues/descriptor.h"
 #include "last_error.h"
@@ -13,6 +14,7 @@ using gind::Result;
 using gind::client::Communicator;
 using gind::client::guarded;
 using gind::client::null_argument;
+using gind::client::value_of_enum;
 
 namespace {
 
@@ -59,7 +61,7 @@ Result<ginDevCommRequirements_t> read_requirements(const ginDevCommRequirements_
   }
   ginDevCommRequirements_t r;
   std::memcpy(&r, given, sizeof r);
-  const int sharing = static_cast<int>(r.sharing);
+  const int sharing = value_of_enum(r.sharing);
   if (sharing < ginSharingShared || sharing > ginSharingExclusive) {
     return Error{ginInvalidArgument,
                  "requirements.sharing is " + std::to_string(sharing) + ", expected 0 .. 2"};
@@ -176,12 +178,13 @@ ginResult_t ginMemAlloc(ginComm_t comm, void** ptr, size_t bytes, ginMemKind_t k
   return with(comm, "ginMemAlloc", [&](Communicator& c) -> Result<void> {
     if (ptr == nullptr) return null_argument("ptr");
     *ptr = nullptr;
-    if (kind == ginMemDevice) {
+    const int value = value_of_enum(kind);
+    if (value == ginMemDevice) {
       return Error{ginNotSupported, "device memory is not supported yet; use ginMemHost"};
     }
-    if (kind != ginMemHost) {
-      return Error{ginInvalidArgument, "kind is " + std::to_string(static_cast<int>(kind)) +
-                                           ", expected ginMemHost (0)"};
+    if (value != ginMemHost) {
+      return Error{ginInvalidArgument,
+                   "kind is " + std::to_string(value) + ", expected ginMemHost (0)"};
     }
     auto allocated = c.allocate(bytes);
     if (!allocated) return allocated.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations posted by a CPU thread: ginContext behind C functions, with messages.
+#include "enum_value.h"
 #include "gin/device.cuh"
 #include "gin/gin.h"
 #include "last_error.h"
@@ -58,9 +59,10 @@ Result<void> outcome(ginResult_t result, const ginDevComm_t* devComm, int contex
 
 // Calls f with the action that op stands for.
 template <typename F>
-Result<ginResult_t> with_action(ginSignalOp_t op, std::uint32_t signal, std::uint64_t addend,
+Result<ginResult_t> with_action(const ginSignalOp_t& op, std::uint32_t signal, std::uint64_t addend,
                                 F&& f) {
-  switch (op) {
+  const int value = gind::client::value_of_enum(op);
+  switch (value) {
     case ginSignalNone:
       return f(ginNoRemoteAction{});
     case ginSignalStrongAdd:
@@ -68,8 +70,7 @@ Result<ginResult_t> with_action(ginSignalOp_t op, std::uint32_t signal, std::uin
     case ginSignalWeakAdd:
       return f(ginWeakSignalAdd{signal, addend});
   }
-  return Error{ginInvalidArgument,
-               "op is " + std::to_string(static_cast<int>(op)) + ", expected 0 .. 2"};
+  return Error{ginInvalidArgument, "op is " + std::to_string(value) + ", expected 0 .. 2"};
 }
 
 template <std::size_t N>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "enum_value.h"
 #include "gin/gin.h"
 
 namespace {
@@ -24,6 +25,6 @@ static_assert(sizeof kTexts / sizeof kTexts[0] == ginResultCount_);
 }  // namespace
 
 extern "C" const char* ginGetErrorString(ginResult_t result) {
-  const auto i = static_cast<unsigned>(result);
+  const auto i = static_cast<unsigned>(gind::client::value_of_enum(result));
   return i < ginResultCount_ ? kTexts[i] : "unknown result code";
 }

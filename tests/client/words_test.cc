@@ -62,20 +62,21 @@ TEST_F(Operations, CountersRollOverAt56Bits) {
 
 TEST_F(Operations, AWaitSeesTheDataThatTheSignalVouchesFor) {
   ginContext ctx{d, 0};
+  // Through the client's mapping: a race detector knows the two mappings as different memory.
+  auto* signal = reinterpret_cast<std::uint64_t*>(d.segment + d.signalOffset);
+  std::uint64_t seen = 0;
   std::uint64_t data = 0;  // plain: the signal orders it
   std::thread applier([&] {
     for (std::uint64_t i = 1; i <= 200; ++i) {
-      while (gin::queues::load_acquire_sys(&s.view.counters(0)[7]) != i - 1) {
-        std::this_thread::yield();
-      }
+      while (gin::queues::load_acquire_sys(&seen) != i - 1) std::this_thread::yield();
       data = i;
-      set_signal(0, i);
+      gin::queues::store_release_sys(signal, i);
     }
   });
   for (std::uint64_t i = 1; i <= 200; ++i) {
-    ASSERT_EQ(ctx.waitSignal(ginCoopBlock{}, 0, i), ginSuccess);
-    ASSERT_EQ(data, i);
-    set_counter(7, i);
+    EXPECT_EQ(ctx.waitSignal(ginCoopBlock{}, 0, i), ginSuccess);
+    EXPECT_EQ(data, i);
+    gin::queues::store_release_sys(&seen, i);
   }
   applier.join();
 }

@@ -109,8 +109,8 @@ GIN_API ginResult_t ginMemFree(ginComm_t comm, void* ptr);
 #define GIN_WIN_DEFAULT 0u
 #define GIN_WIN_STRICT_ORDERING 1u /* holds VA-signal words */
 
-/* Collective; sizes may differ per rank, bytes 0 is allowed.  [ptr, ptr+bytes) must lie inside
- * one ginMemAlloc allocation of this communicator.
+/* Collective; sizes may differ per rank, bytes 0 is allowed (ptr may then be null).  [ptr, ptr+bytes)
+ * must lie inside one ginMemAlloc allocation of this communicator; several windows may share one.
  * Errors: ginInvalidArgument, ginLimitExceeded (4,096 windows), ginTimeout (who is missing). */
 GIN_API ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes,
                                           ginWindow_t* window, unsigned flags);
@@ -129,10 +129,13 @@ typedef struct ginDevCommRequirements {
 #define GIN_DEV_COMM_REQUIREMENTS_INITIALIZER \
   { sizeof(ginDevCommRequirements_t), 0, -1, -1, 0, ginSharingShared, -1 }
 
-/* Collective.  *devComm is passed by value to kernels (or to threads that play them). */
+/* Collective.  *devComm is passed by value to kernels (or to threads that play them); it is valid
+ * until ginDevCommDestroy or ginCommDestroy.  requirements->size may be larger than this library's
+ * struct when what is beyond is zero (ginNotSupported otherwise), never smaller. */
 GIN_API ginResult_t ginDevCommCreate(ginComm_t comm, const ginDevCommRequirements_t* requirements,
                                      ginDevComm_t* devComm);
-/* Collective.  No kernel may be using it. */
+/* Collective.  No kernel may be using it.  Local memory is freed and *devComm zeroed even when an
+ * error is returned, unless *devComm is not one of this communicator's (ginInvalidArgument). */
 GIN_API ginResult_t ginDevCommDestroy(ginComm_t comm, ginDevComm_t* devComm);
 
 /* Operations posted by a CPU thread, for device communicators whose state is in host memory; the
