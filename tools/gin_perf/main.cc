@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gin_perf/exit_code.h"
+#include "tools/gin_perf/local_ranks.h"
+#include "tools/gin_perf/tests.h"
+
+#include <cstdio>
+#include <exception>
+
+namespace gind::perf {
+namespace {
+
+Result<void> run(const Options& options) {
+  const bool latency = options.test == Test::kPutLat;
+  auto opened = Session::open(
+      options, latency ? put_lat_window_bytes(options) : put_stream_window_bytes(options));
+  if (!opened) return opened.error();
+  Session& session = *opened.value();
+  Report report(options, session.properties(), session.rank() != 0);
+  Verified verified;
+  auto ran = latency ? run_put_lat(session, options, report, &verified)
+                     : run_put_stream(session, options, report, &verified);
+  if (!ran) return ran.error();
+  // Rank 0 reports what both ranks of its pair have checked.
+  for (std::uint64_t* count : {&verified.messages, &verified.stamps}) {
+    auto theirs = session.exchange(*count & 0x7fffffff);
+    if (!theirs) return theirs.error();
+    *count += theirs.value();
+  }
+  auto mebibytes = session.exchange(verified.bytes >> 20);
+  if (!mebibytes) return mebibytes.error();
+  auto rest = session.exchange(verified.bytes & 0xfffff);
+  if (!rest) return rest.error();
+  verified.bytes += (mebibytes.value() << 20) + rest.value();
+  if (auto done = report.finish(options, verified); !done) return done.error();
+  return session.close();
+}
+
+int run_rank(const Options& options) {
+  const auto ran = run(options);
+  if (ran) return kOk;
+  std::fprintf(stderr, "gin-perf: rank %d: %s\n", options.rank, ran.error().message.c_str());
+  return exit_code_of(ran.error().code);
+}
+
+}  // namespace
+}  // namespace gind::perf
+
+int main(int argc, char** argv) try {
+  using namespace gind::perf;
+  const auto parsed = parse_options(argc, argv);
+  if (!parsed) {
+    std::fprintf(stderr, "gin-perf: %s\nRun gin-perf --help for usage.\n",
+                 parsed.error().message.c_str());
+    return kUsage;
+  }
+  if (!parsed.value().run) {
+    std::fputs(parsed.value().text.c_str(), stdout);
+    return kOk;
+  }
+  const Options& options = parsed.value().options;
+  return options.local_ranks ? run_local_ranks(options, run_rank) : run_rank(options);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "gin-perf: %s\n", e.what());
+  return gind::perf::kFailure;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gin_perf/options.h"
+
+#include "gin/gin.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace gind::perf {
+namespace {
+
+constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 30;
+
+struct Defaults {
+  Test test;
+  const char* help;
+  std::uint64_t size, iterations, depth;
+};
+constexpr Defaults kDefaults[] = {
+    {Test::kPutLat, "latency of put + signal: half the round trip of a ping-pong", 8, 1000, 1},
+    {Test::kPutBw, "bandwidth of puts in one direction", 65536, 1000, 128},
+    {Test::kPutRate, "rate of small puts in one direction", 8, 100'000, 256},
+};
+
+void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device) {
+  CLI::App* sub = app.add_subcommand(name_of(d.test), d.help);
+  sub->add_option("-s,--size", o.size, fmt::format("bytes of a message (default {})", d.size))
+      ->check(CLI::Range(std::uint64_t{1}, kMaxSize));
+  sub->add_flag("-a,--all", o.all_sizes, "sizes 2, 4, 8 ... 8388608 in turn")->excludes("-s");
+  sub->add_option("-n,--iters", o.iterations,
+                  fmt::format("messages of each size and context (default {})", d.iterations))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  sub->add_option("-D,--duration", o.duration_s, "run each size for so many seconds instead")
+      ->check(CLI::Range(0.01, 86400.0));
+  if (d.test != Test::kPutLat) {
+    sub->add_option("-t,--tx-depth", o.depth,
+                    fmt::format("puts in flight per context (default {})", d.depth))
+        ->check(CLI::Range(1, 65536));
+    sub->add_option("-q,--qp", o.contexts, "contexts, each with a poster of its own (default 1)")
+        ->check(CLI::Range(1, 256));
+  }
+  sub->add_option("--queue-depth", o.queue_units, "ring units per context (default: the daemon's)")
+      ->check(CLI::Range(64, 1 << 20));
+  sub->add_flag("--exclusive", o.exclusive, "contexts with one poster each, without atomics");
+  sub->add_flag("--verify,!--no-verify", o.verify, "check every byte received (default on)");
+  sub->add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
+      ->check(CLI::Range(0.1, 86400.0));
+  sub->add_option("--out_json", o.json_path, "write the figures to this file too");
+  sub->add_option("--device", device, "who posts: cpu")->check(CLI::IsMember({"cpu"}));
+  sub->add_option("--nranks,--ranks", o.nranks, "ranks; 2k and 2k+1 are a pair (default 2)")
+      ->check(CLI::Range(2, 1024));
+  CLI::Option* rank = sub->add_option("--rank", o.rank, "this process's rank");
+  sub->add_option("--id-file", o.id_path, "where rank 0 leaves the unique id for the others")
+      ->needs(rank);
+  sub->add_flag("--local-ranks", o.local_ranks, "start all ranks on this machine")->excludes(rank);
+  sub->add_option("--sockets", o.sockets, "with local ranks: gind socket of rank 0, 1 ...")
+      ->delimiter(',')
+      ->excludes(rank);
+  sub->callback([&o, d] {
+    o.test = d.test;
+    if (o.size == 0) o.size = d.size;
+    if (o.iterations == 0) o.iterations = d.iterations;
+    if (o.depth == 0) o.depth = d.depth;
+  });
+}
+
+Error usage(const std::string& text) { return {ginInvalidArgument, text}; }
+
+}  // namespace
+
+const char* name_of(Test test) {
+  switch (test) {
+    case Test::kPutLat:
+      return "put_lat";
+    case Test::kPutBw:
+      return "put_bw";
+    case Test::kPutRate:
+      return "put_rate";
+  }
+  return "?";
+}
+
+std::vector<std::uint64_t> Options::sizes() const {
+  if (!all_sizes) return {size};
+  std::vector<std::uint64_t> list;
+  for (std::uint64_t s = 2; s <= std::uint64_t{1} << 23; s <<= 1) list.push_back(s);
+  return list;
+}
+
+Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
+  CLI::App app(
+      "Latency, bandwidth and message rate of put and signal through gind, with every byte "
+      "checked.\nEach rank is a process (--rank, --id-file; $GIND_SOCKET names its gind), or "
+      "--local-ranks starts all.",
+      "gin-perf");
+  app.set_version_flag("--version", fmt::format("gin-perf {}.{}.{}", GIN_VERSION_MAJOR,
+                                                GIN_VERSION_MINOR, GIN_VERSION_PATCH));
+  app.footer(
+      "Exit codes: 0 ok, 1 failure or wrong data, 2 usage, 3 daemon unreachable, "
+      "4 version mismatch.");
+  app.require_subcommand(1);
+  ParsedOptions parsed;
+  Options& o = parsed.options;
+  std::string device = "cpu";
+  for (const Defaults& d : kDefaults) add_test(app, d, o, device);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    parsed.text = chosen.empty() ? app.help() : chosen[0]->help();
+    return parsed;
+  } catch (const CLI::CallForVersion& version) {
+    parsed.text = std::string(version.what()) + "\n";
+    return parsed;
+  } catch (const CLI::Error& e) {
+    return usage(e.what());
+  }
+  if (o.nranks % 2 != 0) {
+    return usage(fmt::format("--nranks {}: ranks work in pairs, an even number", o.nranks));
+  }
+  if (!o.sockets.empty()) o.local_ranks = true;
+  if (o.local_ranks) {
+    if (static_cast<int>(o.sockets.size()) > o.nranks) {
+      return usage(fmt::format("--sockets: {} sockets for {} ranks", o.sockets.size(), o.nranks));
+    }
+  } else if (o.rank < 0 || o.rank >= o.nranks || o.id_path.empty()) {
+    return usage(o.rank < 0 || o.id_path.empty()
+                     ? "give --rank and --id-file (one process a rank), or --local-ranks"
+                     : fmt::format("--rank {}: expected 0 to {}", o.rank, o.nranks - 1));
+  }
+  parsed.run = true;
+  return parsed;
+}
+
+}  // namespace gind::perf

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// gin-perf's command line.
+#pragma once
+
+#include "gind/common/result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gind::perf {
+
+enum class Test { kPutLat, kPutBw, kPutRate };
+const char* name_of(Test test);
+
+struct Options {
+  Test test = Test::kPutLat;
+  std::uint64_t size = 0;  // bytes; 0 with all_sizes
+  bool all_sizes = false;
+  std::uint64_t iterations = 0;  // of each size and context
+  double duration_s = 0;         // 0: by iterations
+  std::uint64_t depth = 0;       // puts in flight per context
+  int contexts = 1;
+  int queue_units = 0;  // 0: the daemon's default
+  bool exclusive = false;
+  bool verify = true;
+  double timeout_s = 60;
+  std::string json_path;
+
+  int nranks = 2;
+  int rank = -1;
+  std::string id_path;
+  bool local_ranks = false;
+  std::vector<std::string> sockets;  // local ranks: of rank i, the last one for all that follow
+
+  std::vector<std::uint64_t> sizes() const;
+};
+
+struct ParsedOptions {
+  Options options;
+  bool run = false;  // false: help or version was asked for, `text` is it
+  std::string text;
+};
+
+// Errors: ginInvalidArgument with the text to print.
+Result<ParsedOptions> parse_options(int argc, const char* const* argv);
+
+}  // namespace gind::perf

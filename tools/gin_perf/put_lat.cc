@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/put_latency.cuh"
+#include "tools/gin_perf/pattern.h"
+#include "tools/gin_perf/tests.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace gind::perf {
+namespace {
+
+constexpr std::uint64_t kGuard = 64;
+constexpr std::uint64_t kWarmUp = 10;
+constexpr std::uint64_t kBatchNs = 10'000'000;  // with a duration: about so long between two looks
+
+// guard | received | guard | source 0 | guard | source 1 | guard
+struct Places {
+  std::uint64_t bytes;
+  std::uint64_t slot() const { return (bytes + 63) / 64 * 64 + kGuard; }
+  std::uint64_t received() const { return kGuard; }
+  std::uint64_t source(int i) const {
+    return kGuard + slot() * (1 + static_cast<std::uint64_t>(i));
+  }
+  std::uint64_t total() const { return kGuard + 3 * slot(); }
+};
+
+std::uint64_t seed_of(int from, std::uint64_t bytes, std::uint64_t round) {
+  return (static_cast<std::uint64_t>(from) << 48) ^ (round << 36) ^ bytes;
+}
+
+gin::kernels::PutLatencyPlan plan_for(const Session& session, const Places& places) {
+  gin::kernels::PutLatencyPlan plan;
+  plan.peer = session.partner();
+  plan.starts = session.leads();
+  plan.window = session.window();
+  plan.memory = session.memory();
+  plan.receive_at = places.received();
+  plan.send_at[0] = places.source(0);
+  plan.send_at[1] = places.source(1);
+  plan.bytes = places.bytes;
+  plan.signal = kDataSignal;
+  plan.counter = kDataCounter;
+  plan.options = session.wait_options();
+  return plan;
+}
+
+// Whole messages with patterns of their own, every byte compared, and the memory around them.
+Result<void> verify_whole(Session& session, const Places& places, Verified* verified) {
+  const std::uint64_t rounds = places.bytes > (1u << 20) ? 2 : 8;
+  char* const memory = session.memory();
+  fill_guard(memory, places.source(0));
+  if (auto met = session.handshake(); !met) return met.error();
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    fill_pattern(memory + places.source(0), places.bytes,
+                 seed_of(session.rank(), places.bytes, round));
+    auto plan = plan_for(session, places);
+    plan.stamped = false;
+    plan.iterations = 1;
+    const auto outcome = gin::kernels::put_latency(session.dev(), plan);
+    if (outcome.result != ginSuccess) return session.operation_error(outcome.result, "put_lat");
+    if (const auto at = find_mismatch(memory + places.received(), places.bytes,
+                                      seed_of(session.partner(), places.bytes, round))) {
+      return Error{ginInternalError, "wrong data: message " + std::to_string(round) + " of " +
+                                         std::to_string(places.bytes) + " bytes from rank " +
+                                         std::to_string(session.partner()) + " differs at byte " +
+                                         std::to_string(*at)};
+    }
+    ++verified->messages;
+    verified->bytes += places.bytes;
+    // The partner may write here again only when it has been compared.
+    if (auto met = session.handshake(); !met) return met.error();
+  }
+  const std::uint64_t end = places.received() + places.bytes;
+  if (find_guard_damage(memory, places.received()) ||
+      find_guard_damage(memory + end, places.source(0) - end)) {
+    return Error{ginInternalError, "wrong data: bytes beside a message of " +
+                                       std::to_string(places.bytes) + " bytes were written"};
+  }
+  return {};
+}
+
+Result<void> ping_pong(Session& session, const Options& options, const Places& places,
+                       std::uint64_t iterations, std::vector<std::uint64_t>* round_trips,
+                       Verified* verified) {
+  auto plan = plan_for(session, places);
+  plan.stamped = options.verify;
+  plan.iterations = iterations;
+  const std::size_t before = round_trips->size();
+  round_trips->resize(before + iterations);
+  plan.round_trip_ns = round_trips->data() + before;
+  const auto outcome = gin::kernels::put_latency(session.dev(), plan);
+  if (outcome.result != ginSuccess) return session.operation_error(outcome.result, "put_lat");
+  if (outcome.wrong != 0) {
+    return Error{ginInternalError, "wrong data: " + std::to_string(outcome.wrong) + " of " +
+                                       std::to_string(iterations) +
+                                       " signals came before their data"};
+  }
+  if (options.verify) verified->stamps += iterations;
+  return {};
+}
+
+Result<std::vector<std::uint64_t>> measure(Session& session, const Options& options,
+                                           const Places& places, Verified* verified) {
+  std::vector<std::uint64_t> round_trips;
+  std::uint64_t batch = std::min(kWarmUp, options.iterations);
+  if (auto ran = ping_pong(session, options, places, batch, &round_trips, verified); !ran) {
+    return ran.error();
+  }
+  const std::vector<std::uint64_t> warm = std::exchange(round_trips, {});
+  if (options.duration_s == 0) {
+    if (auto ran = ping_pong(session, options, places, options.iterations, &round_trips, verified);
+        !ran) {
+      return ran.error();
+    }
+    return round_trips;
+  }
+  // The leading rank's clock decides how long; it tells the size of the next batch, 0 at the end.
+  const std::uint64_t typical = std::max<std::uint64_t>(1, warm.back());
+  const std::uint64_t until =
+      gin::queues::now_ns() + static_cast<std::uint64_t>(options.duration_s * 1e9);
+  while (true) {
+    batch = std::clamp<std::uint64_t>(kBatchNs / typical, 1, 10'000);
+    if (gin::queues::now_ns() >= until) batch = 0;
+    auto theirs = session.exchange(session.leads() ? batch : 0);
+    if (!theirs) return theirs.error();
+    if (!session.leads()) batch = theirs.value();
+    if (batch == 0) return round_trips;
+    if (auto ran = ping_pong(session, options, places, batch, &round_trips, verified); !ran) {
+      return ran.error();
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t put_lat_window_bytes(const Options& options) {
+  return Places{options.sizes().back()}.total();
+}
+
+Result<void> run_put_lat(Session& session, const Options& options, Report& report,
+                         Verified* verified) {
+  for (const std::uint64_t bytes : options.sizes()) {
+    const Places places{bytes};
+    if (options.verify) {
+      if (auto right = verify_whole(session, places, verified); !right) return right.error();
+    }
+    if (auto met = session.handshake(); !met) return met.error();
+    auto round_trips = measure(session, options, places, verified);
+    if (!round_trips) return round_trips.error();
+    if (!session.leads()) continue;
+    std::vector<double> one_way;
+    for (const std::uint64_t ns : round_trips.value()) {
+      one_way.push_back(static_cast<double>(ns) / 2e3);
+    }
+    report.add_latency(bytes, one_way.size(), statistics_of(std::move(one_way)));
+  }
+  return {};
+}
+
+}  // namespace gind::perf

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gin_perf/report.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+namespace gind::perf {
+namespace {
+
+constexpr const char* kRule =
+    "------------------------------------------------------------------------------------------"
+    "---------------";
+
+}  // namespace
+
+Report::Report(const Options& options, const ginCommProperties_t& properties, bool quiet)
+    : quiet_(quiet) {
+  json_["schema"] = 1;
+  json_["test"] = name_of(options.test);
+  json_["device"] = "cpu";
+  json_["transport"] = properties.transport;
+  json_["provider"] = properties.provider;
+  json_["signal_mode"] = properties.signalMode;
+  json_["ranks"] = properties.nRanks;
+  json_["nodes"] = properties.nNodes;
+  json_["contexts"] = options.contexts;
+  json_["tx_depth"] = options.depth;
+  json_["results"] = nlohmann::json::array();
+  if (quiet_) return;
+  fmt::print("{}\n                    gin-perf {}\n", kRule, name_of(options.test));
+  fmt::print(" Device         : cpu            Ranks          : {} on {} node{}\n",
+             properties.nRanks, properties.nNodes, properties.nNodes == 1 ? "" : "s");
+  fmt::print(" Transport      : {:<15}Provider       : {}\n", properties.transport,
+             properties.provider[0] == '\0' ? "-" : properties.provider);
+  fmt::print(" Contexts       : {:<15}Signal mode    : {}\n", options.contexts,
+             properties.signalMode);
+  if (options.test != Test::kPutLat) fmt::print(" TX depth       : {}\n", options.depth);
+  fmt::print("{}\n", kRule);
+  if (options.test == Test::kPutLat) {
+    fmt::print(
+        " #bytes     #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+        "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]\n");
+  } else {
+    fmt::print(
+        " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n");
+  }
+  std::fflush(stdout);
+}
+
+void Report::add_latency(std::uint64_t bytes, std::uint64_t iterations, const Statistics& us) {
+  json_["results"].push_back({{"bytes", bytes},
+                              {"iterations", iterations},
+                              {"t_min_usec", us.min},
+                              {"t_max_usec", us.max},
+                              {"t_typical_usec", us.median},
+                              {"t_avg_usec", us.mean},
+                              {"t_stdev_usec", us.deviation},
+                              {"t_99_usec", us.p99},
+                              {"t_99_9_usec", us.p999}});
+  if (quiet_) return;
+  fmt::print(" {:<10} {:<14} {:<14.2f} {:<12.2f} {:<18.2f} {:<14.2f} {:<15.2f} {:<22.2f} {:.2f}\n",
+             bytes, iterations, us.min, us.max, us.median, us.mean, us.deviation, us.p99, us.p999);
+  std::fflush(stdout);
+}
+
+void Report::add_bandwidth(std::uint64_t bytes, std::uint64_t iterations, const Bandwidth& b) {
+  json_["results"].push_back({{"bytes", bytes},
+                              {"iterations", iterations},
+                              {"bw_peak_mb_per_sec", b.peak_mb_s},
+                              {"bw_average_mb_per_sec", b.average_mb_s},
+                              {"msg_rate_mpps", b.rate_mpps}});
+  if (quiet_) return;
+  fmt::print(" {:<10} {:<14} {:<18.2f} {:<20.2f} {:.6f}\n", bytes, iterations, b.peak_mb_s,
+             b.average_mb_s, b.rate_mpps);
+  std::fflush(stdout);
+}
+
+Result<void> Report::finish(const Options& options, const Verified& verified) {
+  json_["verified"] = {{"enabled", options.verify},
+                       {"messages", verified.messages},
+                       {"bytes", verified.bytes},
+                       {"stamps", verified.stamps}};
+  if (!quiet_) {
+    fmt::print("{}\n", kRule);
+    if (options.verify) {
+      fmt::print(" verified: {} messages ({} bytes) bit-exact", verified.messages, verified.bytes);
+      if (verified.stamps != 0) fmt::print(", {} by number on arrival", verified.stamps);
+      fmt::print("\n");
+    } else {
+      fmt::print(" data was not checked (--no-verify)\n");
+    }
+    std::fflush(stdout);
+  }
+  if (options.json_path.empty() || quiet_) return {};
+  std::ofstream file(options.json_path, std::ios::trunc);
+  file << json_.dump(2) << '\n';
+  if (!file.flush()) return system_error("writing " + options.json_path, errno);
+  return {};
+}
+
+}  // namespace gind::perf

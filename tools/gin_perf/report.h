@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// perftest's table and the JSON file.
+#pragma once
+
+#include "gin/gin.h"
+#include "gind/common/result.h"
+#include "tools/gin_perf/options.h"
+#include "tools/gin_perf/statistics.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+
+namespace gind::perf {
+
+struct Verified {
+  std::uint64_t messages = 0;  // received and compared byte by byte
+  std::uint64_t bytes = 0;
+  std::uint64_t stamps = 0;  // messages whose number was checked when their signal came
+  void add(const Verified& other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    stamps += other.stamps;
+  }
+};
+
+struct Bandwidth {
+  double peak_mb_s = 0;  // 2^20 bytes a second, as perftest counts
+  double average_mb_s = 0;
+  double rate_mpps = 0;
+};
+
+class Report {
+ public:
+  // A quiet report (of the ranks that do not measure) prints nothing.
+  Report(const Options& options, const ginCommProperties_t& properties, bool quiet);
+
+  void add_latency(std::uint64_t bytes, std::uint64_t iterations, const Statistics& microseconds);
+  void add_bandwidth(std::uint64_t bytes, std::uint64_t iterations, const Bandwidth& bandwidth);
+  // The last line of the table; then writes the JSON file, where one was asked for.
+  Result<void> finish(const Options& options, const Verified& verified);
+
+ private:
+  bool quiet_;
+  nlohmann::json json_;
+};
+
+}  // namespace gind::perf
