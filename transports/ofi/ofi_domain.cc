@@ -2,6 +2,7 @@
 #include "ofi_domain.h"
 
 #include "provider.h"
+#include "signal_guard.h"
 
 #include <fmt/format.h>
 #include <rdma/fi_eq.h>
@@ -34,6 +35,7 @@ std::uint64_t random_key(std::size_t key_bytes) {
 }  // namespace
 
 Result<std::shared_ptr<OfiDomain>> OfiDomain::open(const OfiOptions& options, InfoPtr info) {
+  const KeepSignalActions keep;
   auto d = std::make_shared<OfiDomain>();
   d->options = options;
   d->info = std::move(info);

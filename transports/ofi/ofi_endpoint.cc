@@ -3,6 +3,7 @@
 #include "ofi_endpoint.h"
 
 #include "provider.h"
+#include "signal_guard.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -68,6 +69,7 @@ Result<void> OfiEndpoint::open_queue() {
 }
 
 Result<void> OfiEndpoint::start() {
+  const KeepSignalActions keep;
   const InfoPtr info(fi_dupinfo(domain_->info.get()));
   if (!info) return Error{ginSystemError, "fi_dupinfo: out of memory"};
   if (same_text(domain_->provider(), "shm")) name_shm_endpoint(*info);

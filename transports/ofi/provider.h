@@ -24,8 +24,7 @@ bool same_text(std::string_view a, std::string_view b);  // case-insensitive
 // "tcp;ofi_rxm (eth0, lo), shm (shm)": the reliable-datagram providers and their domains.
 std::string list_offers();
 
-// fi_getinfo without its side effect: some providers put in handlers for SIGINT, SIGTERM, SIGSEGV
-// and others; what the process had before stays.  A null result with an rc of 0 does not happen.
+// fi_getinfo that leaves the process's signal actions alone.
 int get_info(const char* node, std::uint64_t flags, const fi_info* hints, InfoPtr& out);
 
 }  // namespace gind

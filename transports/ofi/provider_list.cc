@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider.h"
+#include "signal_guard.h"
 
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <map>
-#include <mutex>
 #include <set>
 
 namespace gind {
 namespace {
-
-// Puts back at its end what the process does on each signal.
-class KeepSignalActions {
- public:
-  KeepSignalActions() {
-    for (int s = 1; s < kSignals; ++s) known_[s] = ::sigaction(s, nullptr, &saved_[s]) == 0;
-  }
-  ~KeepSignalActions() {
-    for (int s = 1; s < kSignals; ++s)
-      if (known_[s] && s != SIGKILL && s != SIGSTOP) ::sigaction(s, &saved_[s], nullptr);
-  }
-  KeepSignalActions(const KeepSignalActions&) = delete;
-  KeepSignalActions& operator=(const KeepSignalActions&) = delete;
-
- private:
-  static constexpr int kSignals = 32;
-  std::array<struct sigaction, kSignals> saved_{};
-  std::array<bool, kSignals> known_{};
-};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
 
 int get_info(const char* node, std::uint64_t flags, const fi_info* hints, InfoPtr& out) {
-  static std::mutex mutex;  // the signal actions are the process's
-  const std::lock_guard lock(mutex);
   const KeepSignalActions keep;
   fi_info* list = nullptr;
   const int rc = fi_getinfo(kOfiApi, node, nullptr, flags, hints, &list);
