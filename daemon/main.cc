@@ -22,7 +22,8 @@ int fail(int code, const gind::Error& error) {
 
 int serve(const gind::LoadedConfig& loaded) {
   const gind::Config& config = loaded.config;
-  if (const auto level = gind::parse_log_level(config.log.level)) gind::set_log_level(level.value());
+  if (const auto level = gind::parse_log_level(config.log.level))
+    gind::set_log_level(level.value());
   for (const std::string& warning : loaded.warnings) gind::log_warning(warning);
   std::signal(SIGPIPE, SIG_IGN);
   auto daemon = gind::Daemon::create(config);

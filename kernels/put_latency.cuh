@@ -17,6 +17,7 @@ struct PutLatencyPlan {
   std::uint64_t bytes = 0;
   std::uint64_t iterations = 0;
   ginSignal_t signal = 0;
+  std::uint64_t signal_before = 0;  // its value before the run; the peer may be ahead already
   ginCounter_t counter = 0;
   bool stamped = true;                     // messages carry their number, checked on arrival
   std::uint64_t* round_trip_ns = nullptr;  // [iterations], of the rank that starts
@@ -44,12 +45,11 @@ GIN_HOST_DEVICE inline bool has_stamp(const char* at, std::uint64_t bytes, std::
   return ((first ^ number) & kept) == 0 && ((last ^ number) & kept) == 0;
 }
 
-// One thread of each of the two ranks runs it.  Signal and counter continue from their values.
+// One thread of each of the two ranks runs it.
 GIN_HOST_DEVICE inline PutLatencyOutcome put_latency(const ginDevComm_t& comm,
                                                      const PutLatencyPlan& plan) {
   const ginContext ctx{comm, plan.context};
   const ginTeam_t world = ginTeamWorld(comm);
-  const std::uint64_t arrived = ctx.readSignal(plan.signal);
   const std::uint64_t sent = ctx.readCounter(plan.counter);
   PutLatencyOutcome outcome;
 
@@ -67,7 +67,7 @@ GIN_HOST_DEVICE inline PutLatencyOutcome put_latency(const ginDevComm_t& comm,
   };
   const auto receive = [&](std::uint64_t i) {
     const ginResult_t r =
-        ctx.waitSignal(ginCoopThread{}, plan.signal, arrived + i + 1, 64, plan.options);
+        ctx.waitSignal(ginCoopThread{}, plan.signal, plan.signal_before + i + 1, 64, plan.options);
     if (r == ginSuccess && plan.stamped &&
         !has_stamp(plan.memory + plan.receive_at, plan.bytes, i)) {
       ++outcome.wrong;

@@ -40,8 +40,7 @@ void ClientServer::accept_some() {
     }
     if (sessions_.size() >= node_.config.limits.clients) {
       node_.counters.handshake_rejected_limit.fetch_add(1, std::memory_order_relaxed);
-      auto message =
-          protocol::make_message<protocol::ErrorReply>(protocol::MessageType::kError, 0);
+      auto message = protocol::make_message<protocol::ErrorReply>(protocol::MessageType::kError, 0);
       message.code = ginLimitExceeded;
       const std::string text =
           fmt::format("{} clients are connected, the limit (limits.clients) is {}",

@@ -109,9 +109,10 @@ Result<void> Daemon::State::open_peers() {
                                "trusted, or listen on 127.0.0.1",
                                config.peer.listen)};
     }
-    log_warning(fmt::format("peer.insecure is set: anybody who reaches {} port {} can join "
-                            "communicators and write to their windows",
-                            config.peer.listen, config.peer.port));
+    log_warning(
+        fmt::format("peer.insecure is set: anybody who reaches {} port {} can join "
+                    "communicators and write to their windows",
+                    config.peer.listen, config.peer.port));
   }
   const TransportCaps& caps =
       transports.fabric ? transports.fabric->caps() : transports.loopback->caps();
@@ -191,7 +192,8 @@ void Daemon::State::stop(const std::string& why) {
 void Daemon::State::wait_for_ranks(std::chrono::steady_clock::time_point deadline) {
   if (node.ranks.empty() || std::chrono::steady_clock::now() >= deadline) {
     if (!node.ranks.empty()) {
-      log_warning(fmt::format("{} ranks had not ended within timeouts.teardown", node.ranks.size()));
+      log_warning(
+          fmt::format("{} ranks had not ended within timeouts.teardown", node.ranks.size()));
     }
     // Peers see this gind as lost from here on.
     node.peers->shutdown();

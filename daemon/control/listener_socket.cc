@@ -57,10 +57,10 @@ Result<ListenerSocket> ListenerSocket::open(const Config::Daemon& config) {
   made.lock_ = Fd(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!made.lock_.valid()) {
     const int err = errno;
-    return system_error(fmt::format("daemon.socket {}: cannot open the lock file {}{}",
-                                    config.socket, lock_path,
-                                    err == ENOENT ? " (does the folder exist?)" : ""),
-                        err);
+    return system_error(
+        fmt::format("daemon.socket {}: cannot open the lock file {}{}", config.socket, lock_path,
+                    err == ENOENT ? " (does the folder exist?)" : ""),
+        err);
   }
   if (::flock(made.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return Error{ginInvalidUsage,

@@ -76,11 +76,10 @@ void LocalCommunicator::rank_gone(int rank, ginResult_t code, const std::string&
   auto left = std::make_shared<std::size_t>(ranks_.size());
   std::weak_ptr<LocalCommunicator> weak = weak_from_this();
   for (const auto& [number, local] : ranks_) {
-    local->peer_gone(static_cast<std::uint32_t>(rank), code, reason, reachable,
-                     [weak, left, rank] {
-                       if (--*left != 0) return;
-                       if (auto self = weak.lock()) self->membership_->announce_quiet(rank);
-                     });
+    local->peer_gone(static_cast<std::uint32_t>(rank), code, reason, reachable, [weak, left, rank] {
+      if (--*left != 0) return;
+      if (auto self = weak.lock()) self->membership_->announce_quiet(rank);
+    });
   }
   if (ranks_.empty()) membership_->announce_quiet(rank);
 }

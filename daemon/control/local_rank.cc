@@ -74,8 +74,8 @@ void LocalRank::peer_gone(std::uint32_t peer, ginResult_t code, const std::strin
   const ginResult_t seen_as = code == ginSuccess || code == ginDaemonLost ? ginRemoteError : code;
   on_all_proxies(
       node(),
-      [self = shared_from_this(), peer, seen_as, reachable](
-          ProxyThread& proxy, std::size_t i, const std::function<void()>& finished) {
+      [self = shared_from_this(), peer, seen_as, reachable](ProxyThread& proxy, std::size_t i,
+                                                            const std::function<void()>& finished) {
         RankView& view = *self->views_[i];
         proxy.peer_gone(view, peer, seen_as, reachable);
         proxy.when([self, &view, peer] { return view.peers[peer].outstanding == 0; }, finished);

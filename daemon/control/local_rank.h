@@ -4,9 +4,9 @@
 #pragma once
 
 #include "daemon/control/client_memory.h"
-#include "daemon/control/payloads.h"
 #include "daemon/control/local_communicator.h"
 #include "daemon/control/node.h"
+#include "daemon/control/payloads.h"
 #include "gin/queues/segment.h"
 
 #include <boost/asio/steady_timer.hpp>

@@ -50,7 +50,8 @@ struct Node {
 // Runs `command` on every proxy thread; each must call `finished` there, at once or later; then
 // `done` runs on the control thread.
 inline void on_all_proxies(
-    Node& node, const std::function<void(ProxyThread&, std::size_t, std::function<void()>)>& command,
+    Node& node,
+    const std::function<void(ProxyThread&, std::size_t, std::function<void()>)>& command,
     std::function<void()> done) {
   auto left = std::make_shared<std::atomic<std::size_t>>(node.proxies.size());
   for (std::size_t i = 0; i < node.proxies.size(); ++i) {

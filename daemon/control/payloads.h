@@ -57,8 +57,8 @@ inline std::string pack_refusal(const Error& error) {
 template <typename T>
 Result<T> unpack(const std::string& bytes, int rank) {
   if (bytes.size() > kRefusalMark.size() && bytes.starts_with(kRefusalMark)) {
-    return Error{ginRemoteError, "rank " + std::to_string(rank) + " could not take part: " +
-                                     bytes.substr(kRefusalMark.size())};
+    return Error{ginRemoteError, "rank " + std::to_string(rank) +
+                                     " could not take part: " + bytes.substr(kRefusalMark.size())};
   }
   if (bytes.size() != sizeof(T)) {
     return Error{ginRemoteError, "the gind of rank " + std::to_string(rank) + " announced " +

@@ -88,8 +88,8 @@ void LocalRank::add_contexts(std::shared_ptr<DevComm> dev_comm, Done done) {
   auto mutex = std::make_shared<std::mutex>();
   on_all_proxies(
       node(),
-      [self = shared_from_this(), dev_comm, failure, mutex](
-          ProxyThread& proxy, std::size_t i, const std::function<void()>& finished) {
+      [self = shared_from_this(), dev_comm, failure, mutex](ProxyThread& proxy, std::size_t i,
+                                                            const std::function<void()>& finished) {
         for (std::uint32_t c = 0; c < dev_comm->shape.contexts; ++c) {
           if (self->owner_of(*dev_comm, c) != i) continue;
           ContextSpec spec;
@@ -110,8 +110,8 @@ void LocalRank::add_contexts(std::shared_ptr<DevComm> dev_comm, Done done) {
           }
           dev_comm->contexts[c] = queue.value();
           if (dev_comm->has_flows) {
-            proxy.map_flows(dev_comm->first_flow + c * dev_comm->shape.ranks,
-                            dev_comm->shape.ranks, queue.value());
+            proxy.map_flows(dev_comm->first_flow + c * dev_comm->shape.ranks, dev_comm->shape.ranks,
+                            queue.value());
           }
         }
         finished();
@@ -206,8 +206,8 @@ void LocalRank::create_dev_comm(const SegmentShape& shape, Fd memfd, DoneIndex d
       done(error);
     });
   };
-  auto ready = [self = shared_from_this(), dev_comm, done, fail](
-                   const Result<Membership::Gathered>& gathered) {
+  auto ready = [self = shared_from_this(), dev_comm, done,
+                fail](const Result<Membership::Gathered>& gathered) {
     if (!gathered) return fail(gathered.error());
     for (std::size_t r = 0; r < gathered.value().size(); ++r) {
       const auto one = unpack<DevCommAnnounce>(gathered.value()[r], static_cast<int>(r));
@@ -233,8 +233,8 @@ void LocalRank::create_dev_comm(const SegmentShape& shape, Fd memfd, DoneIndex d
     announce.signal_key = dev_comm->signals->remote_key();
     announce.signal_stride = dev_comm->segment.layout().signal_stride;
   }
-  auto gather = [self = shared_from_this()](std::string payload,
-                                            std::function<void(Result<Membership::Gathered>)> then) {
+  auto gather = [self = shared_from_this()](
+                    std::string payload, std::function<void(Result<Membership::Gathered>)> then) {
     self->communicator_->membership().allgather(static_cast<int>(self->rank_),
                                                 CollectiveKind::kDevCommCreate, std::move(payload),
                                                 std::move(then));
@@ -263,7 +263,8 @@ void LocalRank::create_dev_comm(const SegmentShape& shape, Fd memfd, DoneIndex d
 void LocalRank::destroy_dev_comm(std::uint32_t id, Done done) {
   const auto found = dev_comms_.find(id);
   if (found == dev_comms_.end()) {
-    return done(Error{ginInvalidArgument, fmt::format("device communicator {} does not exist", id)});
+    return done(
+        Error{ginInvalidArgument, fmt::format("device communicator {} does not exist", id)});
   }
   const std::shared_ptr<DevComm> dev_comm = found->second;
   quiesce([self = shared_from_this(), dev_comm, done = std::move(done)](bool) {

@@ -116,7 +116,8 @@ void LocalRank::leave(ginResult_t code, const std::string& reason) {
 
 void LocalRank::teardown_deadline(int stage) {
   const auto half = node().config.timeouts.teardown / 2;
-  teardown_timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(half));
+  teardown_timer_.expires_after(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(half));
   teardown_timer_.async_wait([self = self_, stage](const boost::system::error_code& error) {
     if (error || self->released_ || !self->self_) return;
     if (stage == 0) {

@@ -19,8 +19,9 @@ Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std:
                                                                   std::uint32_t flags) {
   constexpr std::uint32_t kKnownFlags = 1;  // GIN_WIN_STRICT_ORDERING
   if ((flags & ~kKnownFlags) != 0) {
-    return Error{ginInvalidArgument, fmt::format("window flags {:#x}: unknown bits, known are {:#x}",
-                                                 flags, kKnownFlags)};
+    return Error{
+        ginInvalidArgument,
+        fmt::format("window flags {:#x}: unknown bits, known are {:#x}", flags, kKnownFlags)};
   }
   if (windows_.size() >= std::min<std::size_t>(node().config.limits.windows, kMaxWindows)) {
     return Error{ginLimitExceeded,
@@ -63,8 +64,7 @@ Result<void> LocalRank::fill_parts(Window& window, const Membership::Gathered& g
     const bool loopback =
         node().local_by_loopback() && communicator_->same_gind(static_cast<std::uint32_t>(r));
     window.view.part.push_back(
-        {part.value().bytes,
-         loopback ? part.value().loopback_address : part.value().fabric_address,
+        {part.value().bytes, loopback ? part.value().loopback_address : part.value().fabric_address,
          loopback ? part.value().loopback_key : part.value().fabric_key});
   }
   return {};
@@ -107,8 +107,8 @@ void LocalRank::register_window(Fd memfd, std::uint64_t offset, std::uint64_t by
   }
   communicator_->membership().allgather(
       static_cast<int>(rank_), CollectiveKind::kWindowRegister, pack(announce),
-      [self = shared_from_this(), window, done = std::move(done)](
-          Result<Membership::Gathered> gathered) {
+      [self = shared_from_this(), window,
+       done = std::move(done)](Result<Membership::Gathered> gathered) {
         if (self->leaving_) return done(Error{ginAborted, "the rank is leaving"});
         if (!gathered) return done(gathered.error());
         if (const auto parts = self->fill_parts(*window, gathered.value()); !parts) {
@@ -151,8 +151,7 @@ void LocalRank::deregister_window(std::uint32_t index, Done done) {
             // Peers that did not take part may still write: it stays registered until we leave.
             if (!gathered) return done(gathered.error());
             for (std::size_t r = 0; r < gathered.value().size(); ++r) {
-              const auto other =
-                  unpack<IndexAnnounce>(gathered.value()[r], static_cast<int>(r));
+              const auto other = unpack<IndexAnnounce>(gathered.value()[r], static_cast<int>(r));
               if (!other) return done(other.error());
               if (other.value().index != index) {
                 return done(Error{

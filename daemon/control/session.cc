@@ -93,19 +93,12 @@ void Session::on_readable() {
 
 void Session::violation(const Error& error) {
   if (state_ == State::kHello) {
-    auto& counter = error.code == ginVersionMismatch
-                        ? node_.counters.handshake_rejected_version
-                        : node_.counters.handshake_rejected_malformed;
+    auto& counter = error.code == ginVersionMismatch ? node_.counters.handshake_rejected_version
+                                                     : node_.counters.handshake_rejected_malformed;
     counter.fetch_add(1, std::memory_order_relaxed);
   }
   reply_error(request_, error);
   end(ginInvalidUsage, error.message);
-}
-
-template <typename M>
-void Session::reply(const M& message) {
-  request_ = 0;
-  send({reinterpret_cast<const char*>(&message), sizeof message});
 }
 
 void Session::reply_ok(std::uint32_t request) {
@@ -183,7 +176,7 @@ void Session::end(ginResult_t code, const std::string& reason) {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
   handshake_.cancel();
-  auto& counter = code == ginSuccess        ? node_.counters.disconnects_clean
+  auto& counter = code == ginSuccess       ? node_.counters.disconnects_clean
                   : code == ginRemoteError ? node_.counters.disconnects_died
                                            : node_.counters.disconnects_protocol;
   // A short-lived connection that only asked for a unique id ends without a goodbye.
@@ -200,7 +193,8 @@ void Session::end(ginResult_t code, const std::string& reason) {
     rank_.reset();
   }
   if (ended_) {
-    boost::asio::post(node_.io, [self = shared_from_this(), ended = std::move(ended_)] { ended(self.get()); });
+    boost::asio::post(
+        node_.io, [self = shared_from_this(), ended = std::move(ended_)] { ended(self.get()); });
     ended_ = nullptr;
   }
 }

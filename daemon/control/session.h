@@ -19,8 +19,7 @@ namespace gind {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   // `ended` is called once, when the connection is over (its rank may take longer to go).
-  static std::shared_ptr<Session> start(Node& node, Fd socket,
-                                        std::function<void(Session*)> ended);
+  static std::shared_ptr<Session> start(Node& node, Fd socket, std::function<void(Session*)> ended);
   ~Session();
 
   // The daemon stops: the client is told and dropped.
@@ -49,7 +48,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Replies end the request in progress.
   template <typename M>
-  void reply(const M& message);
+  void reply(const M& message) {
+    request_ = 0;
+    send({reinterpret_cast<const char*>(&message), sizeof message});
+  }
   void reply_ok(std::uint32_t request);
   void reply_error(std::uint32_t request, const Error& error);
   LocalRank::Done answer(std::uint32_t request);
@@ -67,7 +69,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::function<void(Session*)> ended_;
   State state_ = State::kHello;
   std::string identity_;
-  std::string who_;  // for logs: "client pid 123 uid 1000"
+  std::string who_;            // for logs: "client pid 123 uid 1000"
   std::uint32_t request_ = 0;  // in progress; 0: none
   std::shared_ptr<LocalRank> rank_;
   std::deque<std::string> unsent_;

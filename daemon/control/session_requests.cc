@@ -30,17 +30,28 @@ void copy_name(char (&to)[N], std::string_view text) {
 
 const char* type_name(MessageType type) {
   switch (type) {
-    case MessageType::kHello: return "hello";
-    case MessageType::kGetUniqueId: return "get unique id";
-    case MessageType::kCommInit: return "comm init";
-    case MessageType::kWindowRegister: return "window register";
-    case MessageType::kWindowDeregister: return "window deregister";
-    case MessageType::kDevCommCreate: return "device communicator create";
-    case MessageType::kDevCommDestroy: return "device communicator destroy";
-    case MessageType::kCommFinalize: return "finalize";
-    case MessageType::kMemoryFree: return "memory free";
-    case MessageType::kGoodbye: return "goodbye";
-    default: return "a message only gind sends";
+    case MessageType::kHello:
+      return "hello";
+    case MessageType::kGetUniqueId:
+      return "get unique id";
+    case MessageType::kCommInit:
+      return "comm init";
+    case MessageType::kWindowRegister:
+      return "window register";
+    case MessageType::kWindowDeregister:
+      return "window deregister";
+    case MessageType::kDevCommCreate:
+      return "device communicator create";
+    case MessageType::kDevCommDestroy:
+      return "device communicator destroy";
+    case MessageType::kCommFinalize:
+      return "finalize";
+    case MessageType::kMemoryFree:
+      return "memory free";
+    case MessageType::kGoodbye:
+      return "goodbye";
+    default:
+      return "a message only gind sends";
   }
 }
 
@@ -49,16 +60,17 @@ const char* type_name(MessageType type) {
 void Session::handle(MessageType type, Packet packet) {
   const std::uint32_t id = request_id(packet);
   if (id == 0 && type != MessageType::kGoodbye) {
-    return violation({ginInvalidUsage, fmt::format("{}: request id 0 is gind's own", type_name(type))});
+    return violation(
+        {ginInvalidUsage, fmt::format("{}: request id 0 is gind's own", type_name(type))});
   }
   if (request_ != 0 && type != MessageType::kGoodbye) {
     return violation({ginInvalidUsage, fmt::format("{}: request {} is still in progress",
                                                    type_name(type), request_)});
   }
-  const bool in_order = state_ == State::kHello    ? type == MessageType::kHello
-                        : state_ == State::kIdle   ? type == MessageType::kGetUniqueId ||
-                                                       type == MessageType::kCommInit ||
-                                                       type == MessageType::kGoodbye
+  const bool in_order = state_ == State::kHello ? type == MessageType::kHello
+                        : state_ == State::kIdle
+                            ? type == MessageType::kGetUniqueId || type == MessageType::kCommInit ||
+                                  type == MessageType::kGoodbye
                         : state_ == State::kJoined ? type >= MessageType::kWindowRegister
                                                    : type == MessageType::kGoodbye;
   if (!in_order) {
@@ -66,19 +78,29 @@ void Session::handle(MessageType type, Packet packet) {
   }
   request_ = id;
   switch (type) {
-    case MessageType::kHello: return on_hello(packet);
-    case MessageType::kGetUniqueId: return on_unique_id(packet);
-    case MessageType::kCommInit: return on_comm_init(packet);
-    case MessageType::kWindowRegister: return on_window_register(std::move(packet));
-    case MessageType::kWindowDeregister: return on_window_deregister(packet);
-    case MessageType::kDevCommCreate: return on_dev_comm_create(std::move(packet));
-    case MessageType::kDevCommDestroy: return on_dev_comm_destroy(packet);
-    case MessageType::kCommFinalize: return on_finalize();
-    case MessageType::kMemoryFree: return on_memory_free(packet);
-    case MessageType::kGoodbye: return on_goodbye();
+    case MessageType::kHello:
+      return on_hello(packet);
+    case MessageType::kGetUniqueId:
+      return on_unique_id(packet);
+    case MessageType::kCommInit:
+      return on_comm_init(packet);
+    case MessageType::kWindowRegister:
+      return on_window_register(std::move(packet));
+    case MessageType::kWindowDeregister:
+      return on_window_deregister(packet);
+    case MessageType::kDevCommCreate:
+      return on_dev_comm_create(std::move(packet));
+    case MessageType::kDevCommDestroy:
+      return on_dev_comm_destroy(packet);
+    case MessageType::kCommFinalize:
+      return on_finalize();
+    case MessageType::kMemoryFree:
+      return on_memory_free(packet);
+    case MessageType::kGoodbye:
+      return on_goodbye();
     default:
-      return violation({ginInvalidUsage, fmt::format("message type {} is no request",
-                                                     static_cast<unsigned>(type))});
+      return violation({ginInvalidUsage,
+                        fmt::format("message type {} is no request", static_cast<unsigned>(type))});
   }
 }
 
@@ -93,8 +115,7 @@ void Session::on_hello(const Packet& packet) {
   }
   state_ = State::kIdle;
   handshake_.cancel();
-  auto message =
-      protocol::make_message<protocol::HelloReply>(MessageType::kHelloReply, request_);
+  auto message = protocol::make_message<protocol::HelloReply>(MessageType::kHelloReply, request_);
   const Config& config = node_.config;
   message.segment_version = gin::queues::kSegmentVersion;
   message.default_contexts = config.defaults.contexts;

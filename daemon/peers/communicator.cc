@@ -193,7 +193,7 @@ Result<void> Communicator::receive(const Conduit* from, Leave&&) {
 int Communicator::lost(const Conduit* conduit, const std::string& why) {
   const auto node = node_of(conduit);
   if (!node || !nodes_[node.value()].attached) return 0;
-  return detach(node.value(), ginRemoteError,
+  return detach(node.value(), ginDaemonLost,
                 "the gind of " + conduit->describe() + " was lost: " + why);
 }
 

@@ -153,7 +153,7 @@ void MemberGroup::coordinator_lost(const Error& why) {
     if (gone_[rank]) continue;
     gone_[rank] = true;
     const auto tell = observer_.rank_gone;
-    if (tell) tell(rank, ginRemoteError, why.message);
+    if (tell) tell(rank, ginDaemonLost, why.message);
   }
 }
 

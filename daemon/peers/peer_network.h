@@ -80,7 +80,8 @@ class Membership {
 
   // Set once, by the owner, before it returns to the event loop.
   struct Observer {
-    // A rank of another gind left or died (its gind died, too: then for each of its ranks).
+    // A rank of another gind left (ginSuccess) or died; with ginDaemonLost its gind is lost, too,
+    // and answers nothing any more.
     std::function<void(int rank, ginResult_t code, const std::string& reason)> rank_gone;
     // Every other gind is quiet towards our rank `rank` (or is gone itself).  Never called once
     // the coordinator is lost: then the owner's own teardown deadline ends the wait.

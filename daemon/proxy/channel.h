@@ -64,8 +64,8 @@ class PeerChannel {
   void purge(const std::function<bool(std::uint64_t id)>& drop);
 
   std::uint64_t in_flight() const { return in_flight_; }
-  bool listed = false;          // is in the proxy's list of channels to flush
-  std::uint32_t references = 0; // contexts that use it
+  bool listed = false;           // is in the proxy's list of channels to flush
+  std::uint32_t references = 0;  // contexts that use it
 
  private:
   using Payload = std::array<std::uint8_t, 32>;

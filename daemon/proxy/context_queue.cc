@@ -11,11 +11,11 @@ namespace gind {
 
 using gin::queues::Descriptor;
 using gin::queues::Field;
-using gin::queues::Op;
-using gin::queues::Unit;
 using gin::queues::kDoneError;
 using gin::queues::kMaxUnits;
+using gin::queues::Op;
 using gin::queues::store_release_sys;
+using gin::queues::Unit;
 
 ContextQueue::ContextQueue(const ContextSpec& spec, std::uint32_t queue_index)
     : spec_(spec),
@@ -68,8 +68,8 @@ std::size_t ContextQueue::service(ProxyEnv& env) {
     retrying_.clear();
   }
   Unit units[kMaxUnits];
-  for (std::uint32_t left = env.options.burst; left != 0 && slots_.outstanding() < spec_.outstanding && byte_budget_ != 0;
-       --left) {
+  for (std::uint32_t left = env.options.burst;
+       left != 0 && slots_.outstanding() < spec_.outstanding && byte_budget_ != 0; --left) {
     const std::uint32_t n = consumer_.copy_out(units);
     if (n == 0) break;
     ++work;
@@ -96,8 +96,8 @@ void ContextQueue::accept(ProxyEnv& env, const Unit* units, std::uint32_t n) {
   }
   if (rejection) {
     const bool unsupported = rejection.reason == RejectReason::kNotSupported;
-    fault(env, unsupported ? ginNotSupported : ginInvalidArgument, rejection.field,
-          rejection.value, rejection.reason, describe(rejection, d, view(), limits_));
+    fault(env, unsupported ? ginNotSupported : ginInvalidArgument, rejection.field, rejection.value,
+          rejection.reason, describe(rejection, d, view(), limits_));
     return;
   }
   env.counters.descriptors[static_cast<std::size_t>(d.op)].add(1);
@@ -145,9 +145,9 @@ void ContextQueue::completed(ProxyEnv& env, std::uint32_t index, std::uint32_t b
       slot.failed = true;
       env.counters.failed[static_cast<std::size_t>(FailReason::kTransport)].add(1);
       if (!view().peers[peer].gone) {
-        env.failures.push_back({&view(), peer, code,
-                                fmt::format("{} to rank {} failed: {}", op_name(slot.d.op), peer,
-                                            error)});
+        env.failures.push_back(
+            {&view(), peer, code,
+             fmt::format("{} to rank {} failed: {}", op_name(slot.d.op), peer, error)});
       }
     }
     if (!slot.staged) abandon_unstaged(env, peer, FailReason::kPeerGone);
@@ -168,8 +168,7 @@ void ContextQueue::finish(ProxyEnv& env, std::uint32_t index) {
       store_release_sys(&counter_words_[slot.d.counter], value);
     }
     if (!slot.internal) {
-      env.counters.duration[static_cast<std::size_t>(slot.d.op)].observe(env.now_ns -
-                                                                         slot.seen_ns);
+      env.counters.duration[static_cast<std::size_t>(slot.d.op)].observe(env.now_ns - slot.seen_ns);
     }
   } else if (!peer.latched) {
     const PeerState& state = view().peers[p];
@@ -206,13 +205,12 @@ void ContextQueue::fault(ProxyEnv& env, ginResult_t code, Field field, std::uint
   env.counters.rejected[static_cast<std::size_t>(reason)].add(1);
   if (in_error_) return;
   in_error_ = true;
-  store_release_sys(&control_->error, gin::queues::make_error_word(
-                                          code, static_cast<std::uint8_t>(field), value));
+  store_release_sys(&control_->error,
+                    gin::queues::make_error_word(code, static_cast<std::uint8_t>(field), value));
   env.events->context_fault(view().id, spec_.dev_comm, spec_.context, code, text);
 }
 
-void ContextQueue::peer_gone(ProxyEnv& env, std::uint32_t peer, ginResult_t code,
-                             bool reachable) {
+void ContextQueue::peer_gone(ProxyEnv& env, std::uint32_t peer, ginResult_t code, bool reachable) {
   latch(peer, code);
   if (!active_) return;
   abandon_unstaged(env, peer, closing_ ? FailReason::kTeardown : FailReason::kPeerGone);

@@ -24,8 +24,8 @@ struct ContextSpec {
   gin::queues::SegmentView segment;
   gin::queues::SegmentShape shape;
   std::uint32_t context = 0;
-  std::uint32_t dev_comm = 0;  // the client's id, for reports
-  std::uint32_t handle = 0;    // gind's, in peers' records
+  std::uint32_t dev_comm = 0;        // the client's id, for reports
+  std::uint32_t handle = 0;          // gind's, in peers' records
   std::uint32_t outstanding = 1024;  // operations copied out and not complete, at most
   std::uint64_t ring_start = 0;
   std::uint64_t sequence_start = 0;  // of our own flows
@@ -94,9 +94,9 @@ class ContextQueue {
     std::uint32_t oldest = OpSlots::kNone;  // operations to it, in order
     std::uint32_t newest = OpSlots::kNone;
     std::uint32_t unstaged = OpSlots::kNone;  // the first that is not staged whole
-    bool latched = false;  // done[peer] carries an error
-    bool dirty = false;    // written to since the last fence
-    bool blocked = false;  // is in blocked_
+    bool latched = false;                     // done[peer] carries an error
+    bool dirty = false;                       // written to since the last fence
+    bool blocked = false;                     // is in blocked_
     FlowSender flow;
     std::unique_ptr<FlowReceiver> receiver;
   };
@@ -131,12 +131,12 @@ class ContextQueue {
   std::uint64_t* done_words_;
   std::uint64_t* signal_words_;
   std::uint64_t* counter_words_;
-  std::vector<std::uint64_t> signals_;   // the truth; the words are only published
+  std::vector<std::uint64_t> signals_;  // the truth; the words are only published
   std::vector<std::uint64_t> counters_;
   std::vector<ContextRoute> routes_;
   std::vector<Peer> peers_;
-  std::vector<std::uint32_t> blocked_;  // peers with unstaged operations
-  std::vector<std::uint32_t> retrying_; // blocked_ of this turn
+  std::vector<std::uint32_t> blocked_;   // peers with unstaged operations
+  std::vector<std::uint32_t> retrying_;  // blocked_ of this turn
   OpSlots slots_;
   std::deque<std::pair<std::uint32_t, WireRecord>> unanswered_;
   std::uint64_t published_ = 0;

@@ -155,13 +155,12 @@ void ContextQueue::check_deadlines(ProxyEnv& env) {
     OpSlot& slot = slots_.at_order(o);
     if (env.now_ns - slot.seen_ns < limit) break;  // younger ones follow
     const std::uint32_t peer = slot.d.peer;
-    if (slot.finished || view().peers[peer].gone || peers_[peer].latched) continue;
+    if (slot.finished || view().peers[peer].unreachable) continue;
     env.counters.failed[static_cast<std::size_t>(FailReason::kTimeout)].add(1);
     env.failures.push_back(
         {&view(), peer, ginTimeout,
          fmt::format("{} of {} bytes to rank {} has not completed within {} s (timeouts.operation)",
-                     op_name(slot.d.op), slot.d.bytes, peer,
-                     static_cast<double>(limit) / 1e9)});
+                     op_name(slot.d.op), slot.d.bytes, peer, static_cast<double>(limit) / 1e9)});
   }
   if (closing_ || in_error_) return;
   if (consumer_.position() != stuck_at_ || stuck_since_ns_ == 0) {
@@ -177,8 +176,7 @@ void ContextQueue::check_deadlines(ProxyEnv& env) {
   fault(env, ginContextError, gin::queues::Field::kHole, consumer_.position(), RejectReason::kHole,
         fmt::format("ring position {} was reserved and never written within {} s "
                     "(timeouts.hole): its poster was killed or gave up waiting",
-                    consumer_.position(),
-                    static_cast<double>(env.options.hole_timeout_ns) / 1e9));
+                    consumer_.position(), static_cast<double>(env.options.hole_timeout_ns) / 1e9));
 }
 
 }  // namespace gind

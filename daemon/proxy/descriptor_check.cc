@@ -15,9 +15,9 @@ using gin::queues::RemoteAction;
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Field::kCount_)> kFieldNames = {
-    "none",       "operation", "reserved bits", "peer",    "dst window",    "src window",
-    "dst offset", "src offset", "bytes",        "signal",  "counter",       "remote action",
-    "VA window",  "VA offset", "hole",          "context", "team"};
+    "none",       "operation",  "reserved bits", "peer",    "dst window", "src window",
+    "dst offset", "src offset", "bytes",         "signal",  "counter",    "remote action",
+    "VA window",  "VA offset",  "hole",          "context", "team"};
 static_assert(kFieldNames.back() != nullptr, "every Field has a name");
 
 const WindowView* window_of(const RankView& view, std::uint32_t index) {
@@ -37,16 +37,26 @@ const char* field_name(Field field) {
 
 const char* op_name(Op op) {
   switch (op) {
-    case Op::kPut: return "put";
-    case Op::kPutValue: return "putValue";
-    case Op::kSignal: return "signal";
-    case Op::kGet: return "get";
-    case Op::kFetchAdd: return "fetchAdd";
-    case Op::kCompareSwap: return "compareSwap";
-    case Op::kResetVa: return "VA reset";
-    case Op::kQuiet: return "quiet";
-    case Op::kBadUse: return "bad use";
-    case Op::kNone: break;
+    case Op::kPut:
+      return "put";
+    case Op::kPutValue:
+      return "putValue";
+    case Op::kSignal:
+      return "signal";
+    case Op::kGet:
+      return "get";
+    case Op::kFetchAdd:
+      return "fetchAdd";
+    case Op::kCompareSwap:
+      return "compareSwap";
+    case Op::kResetVa:
+      return "VA reset";
+    case Op::kQuiet:
+      return "quiet";
+    case Op::kBadUse:
+      return "bad use";
+    case Op::kNone:
+      break;
   }
   return "unknown operation";
 }
@@ -103,28 +113,29 @@ std::string describe(const Rejection& r, const Descriptor& d, const RankView& vi
   switch (r.field) {
     case Field::kPeer:
       if (d.op == Op::kBadUse) break;
-      return head + fmt::format("peer {} is out of range: ranks are 0 to {}", r.value,
-                                view.nranks - 1);
+      return head +
+             fmt::format("peer {} is out of range: ranks are 0 to {}", r.value, view.nranks - 1);
     case Field::kDstWindow:
     case Field::kSrcWindow:
       if (d.op == Op::kBadUse) break;
       return head + fmt::format("{} {} is not registered", field_name(r.field), r.value);
     case Field::kDstOffset:
       if (d.op == Op::kBadUse) break;
-      return head + fmt::format("dst offset {} + {} bytes is past the end of window {} on rank {}, "
-                                "which has {} bytes",
-                                d.dst_offset, d.bytes, d.dst_window, d.peer,
-                                view.windows[d.dst_window]->part[d.peer].bytes);
+      return head + fmt::format(
+                        "dst offset {} + {} bytes is past the end of window {} on rank {}, "
+                        "which has {} bytes",
+                        d.dst_offset, d.bytes, d.dst_window, d.peer,
+                        view.windows[d.dst_window]->part[d.peer].bytes);
     case Field::kSrcOffset:
       if (d.op == Op::kBadUse) break;
-      return head + fmt::format("src offset {} + {} bytes is past the end of window {} on this "
-                                "rank, which has {} bytes",
-                                d.src_offset, d.bytes, d.src_window,
-                                view.windows[d.src_window]->bytes);
+      return head + fmt::format(
+                        "src offset {} + {} bytes is past the end of window {} on this "
+                        "rank, which has {} bytes",
+                        d.src_offset, d.bytes, d.src_window, view.windows[d.src_window]->bytes);
     case Field::kSignal:
       if (d.op == Op::kBadUse) break;
-      return head + fmt::format("signal {} is out of range: the context has {}", r.value,
-                                limits.signals);
+      return head +
+             fmt::format("signal {} is out of range: the context has {}", r.value, limits.signals);
     case Field::kCounter:
       if (d.op == Op::kBadUse) break;
       return head + fmt::format("counter {} is out of range: the context has {}", r.value,
@@ -135,8 +146,8 @@ std::string describe(const Rejection& r, const Descriptor& d, const RankView& vi
     case Field::kOp:
     case Field::kRemoteAction:
       if (r.reason == RejectReason::kNotSupported) {
-        return head + fmt::format("{} {} is not supported by this gind", field_name(r.field),
-                                  r.value);
+        return head +
+               fmt::format("{} {} is not supported by this gind", field_name(r.field), r.value);
       }
       break;
     default:

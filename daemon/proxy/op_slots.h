@@ -20,10 +20,10 @@ struct OpSlot {
   std::uint32_t pending;  // requests not completed (and a fence's answer)
   std::uint32_t pieces;   // writes staged
   std::uint32_t next_of_peer;
-  bool staged;     // nothing is left to stage
+  bool staged;  // nothing is left to stage
   bool failed;
-  bool finished;   // complete; waits for earlier ones to retire
-  bool internal;   // gind's own fence, no record of the client
+  bool finished;  // complete; waits for earlier ones to retire
+  bool internal;  // gind's own fence, no record of the client
 };
 static_assert(std::is_trivially_destructible_v<OpSlot>);
 
@@ -36,7 +36,8 @@ class OpSlots {
   // capacity: a power of two.
   explicit OpSlots(std::uint32_t capacity)
       : slots_(static_cast<OpSlot*>(std::calloc(capacity, sizeof(OpSlot)))),
-        mask_(slots_ ? capacity - 1 : 0), capacity_(slots_ ? capacity : 0) {}
+        mask_(slots_ ? capacity - 1 : 0),
+        capacity_(slots_ ? capacity : 0) {}
 
   bool full() const { return tail_ - retired_ >= capacity_; }
   bool empty() const { return tail_ == retired_; }

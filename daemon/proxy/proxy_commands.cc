@@ -81,14 +81,17 @@ Result<PeerChannel*> ProxyThread::channel(const std::vector<std::uint8_t>& addre
 void ProxyThread::release_channel(PeerChannel* channel) {
   if (channel == nullptr || --channel->references != 0) return;
   // Acknowledgements may still be on their way out; the channel goes when it is empty.
-  when([channel] { return channel->references != 0 || (channel->idle() && channel->in_flight() == 0); },
-       [this, channel] {
-         if (channel->references != 0) return;
-         std::erase(env_.to_flush, channel);
-         channel->endpoint().remove_peer(channel->peer());
-         channel_by_number_[channel->number()] = nullptr;
-         std::erase_if(channels_, [channel](const auto& c) { return c.second.get() == channel; });
-       });
+  when(
+      [channel] {
+        return channel->references != 0 || (channel->idle() && channel->in_flight() == 0);
+      },
+      [this, channel] {
+        if (channel->references != 0) return;
+        std::erase(env_.to_flush, channel);
+        channel->endpoint().remove_peer(channel->peer());
+        channel_by_number_[channel->number()] = nullptr;
+        std::erase_if(channels_, [channel](const auto& c) { return c.second.get() == channel; });
+      });
 }
 
 void ProxyThread::peer_gone(RankView& view, std::uint32_t peer, ginResult_t code, bool reachable) {

@@ -40,7 +40,7 @@ struct RankView {
   std::uint64_t id = 0;  // given by the control thread; named in reports to it
   std::uint32_t rank = 0;
   std::uint32_t nranks = 0;
-  std::string label;  // for logs: "comm 1a2b3c4d rank 3"
+  std::string label;                       // for logs: "comm 1a2b3c4d rank 3"
   std::vector<const WindowView*> windows;  // by index; null: not registered
   std::vector<PeerState> peers;            // by rank
 };

@@ -61,7 +61,7 @@ class FlowReceiver {
   std::uint64_t below_;  // everything below has arrived
   std::uint64_t acked_;
   std::bitset<kSequenceWindow> seen_;
-  std::vector<Held> held_;                 // [kSequenceWindow], made with the first record
+  std::vector<Held> held_;                   // [kSequenceWindow], made with the first record
   std::vector<std::uint64_t> weak_waiting_;  // sequences of weak records that lack a piece
 };
 

@@ -114,7 +114,7 @@ TEST(Departure, ALostMemberGindTakesItsRanksWithIt) {
   c.net(2).shutdown();
   ASSERT_TRUE(c.run_until([&] { return seen[1].gone.count(2) && seen[1].gone.count(3); }));
   ASSERT_TRUE(c.run_until([&] { return seen[0].gone.count(3) && !seen[0].released.empty(); }));
-  EXPECT_EQ(seen[1].gone[3].first, ginRemoteError);
+  EXPECT_EQ(seen[1].gone[3].first, ginDaemonLost);
   expect_has(seen[1].gone[3].second, {"gind of node n2 (127.0.0.1:", "was lost"});
   EXPECT_EQ(c.ginds[0]->counters.peer_link_failures, 1u);
   EXPECT_FALSE(c.ginds[0]->log.empty());

@@ -16,6 +16,7 @@ constexpr std::uint64_t kBatchNs = 10'000'000;  // with a duration: about so lon
 // guard | received | guard | source 0 | guard | source 1 | guard
 struct Places {
   std::uint64_t bytes;
+  std::uint64_t* exchanged;  // ping-pongs so far: the data signal's value
   std::uint64_t slot() const { return (bytes + 63) / 64 * 64 + kGuard; }
   std::uint64_t received() const { return kGuard; }
   std::uint64_t source(int i) const {
@@ -39,6 +40,7 @@ gin::kernels::PutLatencyPlan plan_for(const Session& session, const Places& plac
   plan.send_at[1] = places.source(1);
   plan.bytes = places.bytes;
   plan.signal = kDataSignal;
+  plan.signal_before = *places.exchanged;
   plan.counter = kDataCounter;
   plan.options = session.wait_options();
   return plan;
@@ -58,6 +60,7 @@ Result<void> verify_whole(Session& session, const Places& places, Verified* veri
     plan.iterations = 1;
     const auto outcome = gin::kernels::put_latency(session.dev(), plan);
     if (outcome.result != ginSuccess) return session.operation_error(outcome.result, "put_lat");
+    ++*places.exchanged;
     if (const auto at = find_mismatch(memory + places.received(), places.bytes,
                                       seed_of(session.partner(), places.bytes, round))) {
       return Error{ginInternalError, "wrong data: message " + std::to_string(round) + " of " +
@@ -90,6 +93,7 @@ Result<void> ping_pong(Session& session, const Options& options, const Places& p
   plan.round_trip_ns = round_trips->data() + before;
   const auto outcome = gin::kernels::put_latency(session.dev(), plan);
   if (outcome.result != ginSuccess) return session.operation_error(outcome.result, "put_lat");
+  *places.exchanged += iterations;
   if (outcome.wrong != 0) {
     return Error{ginInternalError, "wrong data: " + std::to_string(outcome.wrong) + " of " +
                                        std::to_string(iterations) +
@@ -134,13 +138,14 @@ Result<std::vector<std::uint64_t>> measure(Session& session, const Options& opti
 }  // namespace
 
 std::uint64_t put_lat_window_bytes(const Options& options) {
-  return Places{options.sizes().back()}.total();
+  return Places{options.sizes().back(), nullptr}.total();
 }
 
 Result<void> run_put_lat(Session& session, const Options& options, Report& report,
                          Verified* verified) {
+  std::uint64_t exchanged = 0;
   for (const std::uint64_t bytes : options.sizes()) {
-    const Places places{bytes};
+    const Places places{bytes, &exchanged};
     if (options.verify) {
       if (auto right = verify_whole(session, places, verified); !right) return right.error();
     }
@@ -152,7 +157,7 @@ Result<void> run_put_lat(Session& session, const Options& options, Report& repor
     for (const std::uint64_t ns : round_trips.value()) {
       one_way.push_back(static_cast<double>(ns) / 2e3);
     }
-    report.add_latency(bytes, one_way.size(), statistics_of(std::move(one_way)));
+    report.add_latency(bytes, one_way.size(), statistics_of(one_way));
   }
   return {};
 }

@@ -25,8 +25,8 @@ typedef struct ginDevComm {
   uint32_t signals;  /* per context */
   uint32_t counters; /* per context */
   uint32_t log2Depth;
-  uint32_t sharing; /* ginSharing_t */
-  uint32_t id;      /* within the communicator */
+  uint32_t sharing;   /* ginSharing_t */
+  uint32_t id;        /* within the communicator */
   uint64_t timeoutNs; /* default deadline of waits; 0: for ever */
 
   /* The control segment, shared with gind. */
@@ -37,8 +37,8 @@ typedef struct ginDevComm {
   uint64_t counterOffset, counterStride;
   uint64_t ringOffset, ringStride;
 
-  /* The poster's own state, never seen by gind: per context a ProducerState, then lastPosted[ranks],
-   * signalBase[signals], counterBase[counters]. */
+  /* The poster's own state, never seen by gind: per context a ProducerState, then
+   * lastPosted[ranks], signalBase[signals], counterBase[counters]. */
   char* state;
   uint64_t stateStride;
   uint64_t lastPostedOffset, signalBaseOffset, counterBaseOffset;

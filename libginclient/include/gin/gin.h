@@ -58,8 +58,9 @@ GIN_API ginResult_t ginGetUniqueId(ginUniqueId* id);
 /* Joins a communicator; collective over nranks ranks, blocking until all have come or the
  * rendezvous deadline passes.
  * nranks: 1..1024; rank: 0..nranks-1, each once.
- * Errors: ginInvalidArgument (rank or nranks out of range, rank taken, other world size), ginTimeout
- * (which ranks are missing), ginDaemonLost, ginRemoteError (the coordinating gind is unreachable). */
+ * Errors: ginInvalidArgument (rank or nranks out of range, rank taken, other world size),
+ * ginTimeout (which ranks are missing), ginDaemonLost, ginRemoteError (the coordinating gind is
+ * unreachable). */
 GIN_API ginResult_t ginCommInitRank(ginComm_t* comm, int nranks, ginUniqueId id, int rank);
 
 /* Collective: waits until every operation of this communicator is locally complete. */
@@ -81,24 +82,24 @@ GIN_API ginResult_t ginCommCount(ginComm_t comm, int* nranks);
 GIN_API ginResult_t ginCommUserRank(ginComm_t comm, int* rank);
 
 typedef struct ginCommProperties {
-  size_t size;          /* in: sizeof(ginCommProperties); fields beyond it are not written */
+  size_t size; /* in: sizeof(ginCommProperties); fields beyond it are not written */
   int rank;
   int nRanks;
-  int nNodes;           /* ginds that take part */
-  int nLocalRanks;      /* ranks on this gind */
-  int ordered;          /* 1: the fabric keeps order, strong signals cost as much as weak ones */
+  int nNodes;      /* ginds that take part */
+  int nLocalRanks; /* ranks on this gind */
+  int ordered;     /* 1: the fabric keeps order, strong signals cost as much as weak ones */
   int maxWindows;
-  int maxOutstanding;   /* operations a context may have in flight */
+  int maxOutstanding; /* operations a context may have in flight */
   uint64_t maxPutBytes;
-  char transport[32];   /* "ofi", "loopback" */
-  char provider[64];    /* "tcp;ofi_rxm" */
-  char signalMode[16];  /* "record", "atomic", "sequence" */
+  char transport[32];  /* "ofi", "loopback" */
+  char provider[64];   /* "tcp;ofi_rxm" */
+  char signalMode[16]; /* "record", "atomic", "sequence" */
 } ginCommProperties_t;
 GIN_API ginResult_t ginCommQueryProperties(ginComm_t comm, ginCommProperties_t* properties);
 
 typedef enum ginMemKind {
-  ginMemHost = 0,   /* a memfd shared with gind; GPU-mapped where CUDA is used */
-  ginMemDevice = 1  /* GPU memory; not supported yet */
+  ginMemHost = 0,  /* a memfd shared with gind; GPU-mapped where CUDA is used */
+  ginMemDevice = 1 /* GPU memory; not supported yet */
 } ginMemKind_t;
 
 /* Zeroed, page-aligned memory that windows can be registered in.  bytes: 1 .. 2^47-1. */
@@ -109,20 +110,21 @@ GIN_API ginResult_t ginMemFree(ginComm_t comm, void* ptr);
 #define GIN_WIN_DEFAULT 0u
 #define GIN_WIN_STRICT_ORDERING 1u /* holds VA-signal words */
 
-/* Collective; sizes may differ per rank, bytes 0 is allowed (ptr may then be null).  [ptr, ptr+bytes)
- * must lie inside one ginMemAlloc allocation of this communicator; several windows may share one.
- * Errors: ginInvalidArgument, ginLimitExceeded (4,096 windows), ginTimeout (who is missing). */
+/* Collective; sizes may differ per rank, bytes 0 is allowed (ptr may then be null).  [ptr,
+ * ptr+bytes) must lie inside one ginMemAlloc allocation of this communicator; several windows may
+ * share one. Errors: ginInvalidArgument, ginLimitExceeded (4,096 windows), ginTimeout (who is
+ * missing). */
 GIN_API ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes,
                                           ginWindow_t* window, unsigned flags);
 /* Collective.  No operation may be using the window on any rank (flush first). */
 GIN_API ginResult_t ginCommWindowDeregister(ginComm_t comm, ginWindow_t window);
 
 typedef struct ginDevCommRequirements {
-  size_t size;      /* in: sizeof(ginDevCommRequirements) */
-  int contexts;     /* 1..256; 0: the daemon's default; the same on all ranks */
-  int signals;      /* per context, 0..65536; -1: default; the same on all ranks */
-  int counters;     /* per context, 0..65536; -1: default */
-  int queueDepth;   /* ring units (16 bytes), power of two, 64..2^20; 0: default */
+  size_t size;    /* in: sizeof(ginDevCommRequirements) */
+  int contexts;   /* 1..256; 0: the daemon's default; the same on all ranks */
+  int signals;    /* per context, 0..65536; -1: default; the same on all ranks */
+  int counters;   /* per context, 0..65536; -1: default */
+  int queueDepth; /* ring units (16 bytes), power of two, 64..2^20; 0: default */
   ginSharing_t sharing;
   int64_t timeoutNs; /* default deadline of device waits; 0: for ever; -1: the daemon's default */
 } ginDevCommRequirements_t;
@@ -140,7 +142,11 @@ GIN_API ginResult_t ginDevCommDestroy(ginComm_t comm, ginDevComm_t* devComm);
 
 /* Operations posted by a CPU thread, for device communicators whose state is in host memory; the
  * semantics are those of the device functions (gin/device.cuh).  `timeoutNs` as above. */
-typedef enum ginSignalOp { ginSignalNone = 0, ginSignalStrongAdd = 1, ginSignalWeakAdd = 2 } ginSignalOp_t;
+typedef enum ginSignalOp {
+  ginSignalNone = 0,
+  ginSignalStrongAdd = 1,
+  ginSignalWeakAdd = 2
+} ginSignalOp_t;
 
 GIN_API ginResult_t ginPut(const ginDevComm_t* devComm, int context, int peer, ginWindow_t dstWin,
                            uint64_t dstOffset, ginWindow_t srcWin, uint64_t srcOffset,

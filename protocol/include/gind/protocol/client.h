@@ -20,24 +20,24 @@ inline constexpr std::size_t kUniqueIdBytes = 128;
 inline constexpr std::size_t kMaxClientMessage = 8192;
 
 enum class MessageType : std::uint16_t {
-  kError = 1,             // S->C: a request failed
-  kOk = 2,                // S->C: a request without a result succeeded
-  kEvent = 3,             // S->C: unasked, request_id 0
-  kHello = 10,            // C->S, first
+  kError = 1,   // S->C: a request failed
+  kOk = 2,      // S->C: a request without a result succeeded
+  kEvent = 3,   // S->C: unasked, request_id 0
+  kHello = 10,  // C->S, first
   kHelloReply = 11,
   kGetUniqueId = 12,
   kUniqueId = 13,
   kCommInit = 14,
   kCommReady = 15,
-  kWindowRegister = 16,   // + 1 fd: the memfd the window lies in
+  kWindowRegister = 16,  // + 1 fd: the memfd the window lies in
   kWindowReady = 17,
   kWindowDeregister = 18,
-  kDevCommCreate = 19,    // + 1 fd: the control segment's memfd
+  kDevCommCreate = 19,  // + 1 fd: the control segment's memfd
   kDevCommReady = 20,
   kDevCommDestroy = 21,
-  kCommFinalize = 22,     // collective; every local operation is complete when it answers
-  kMemoryFree = 24,       // the client has freed an allocation that windows lay in
-  kGoodbye = 23,          // C->S: the client leaves in order; answered with kOk
+  kCommFinalize = 22,  // collective; every local operation is complete when it answers
+  kMemoryFree = 24,    // the client has freed an allocation that windows lay in
+  kGoodbye = 23,       // C->S: the client leaves in order; answered with kOk
 };
 
 struct MessageHeader {
@@ -58,10 +58,10 @@ struct ErrorReply {
 
 struct Event {
   MessageHeader header;
-  std::uint32_t code;     // ginResult_t, never ginSuccess
-  std::int32_t peer;      // world rank at fault, -1: none
-  std::uint32_t dev_comm; // 0: the communicator as a whole
-  std::int32_t context;   // -1: all
+  std::uint32_t code;      // ginResult_t, never ginSuccess
+  std::int32_t peer;       // world rank at fault, -1: none
+  std::uint32_t dev_comm;  // 0: the communicator as a whole
+  std::int32_t context;    // -1: all
   char text[kTextBytes];
 };
 
@@ -78,10 +78,10 @@ struct HelloReply {
   std::uint32_t default_signals;
   std::uint32_t default_counters;
   std::uint32_t default_ring_units;
-  std::uint32_t max_outstanding;       // operations per context
-  std::uint64_t default_wait_ns;       // device waits; 0: for ever
-  std::uint64_t rendezvous_ns;         // deadline of collective calls
-  std::uint64_t instance;              // random per gind process
+  std::uint32_t max_outstanding;  // operations per context
+  std::uint64_t default_wait_ns;  // device waits; 0: for ever
+  std::uint64_t rendezvous_ns;    // deadline of collective calls
+  std::uint64_t instance;         // random per gind process
   char server_version[32];
 };
 
@@ -106,7 +106,7 @@ struct CommReady {
   std::int32_t nranks;
   std::int32_t rank;
   std::uint32_t nodes;
-  std::uint32_t ordered;         // 1: signal mode is not "sequence"
+  std::uint32_t ordered;  // 1: signal mode is not "sequence"
   std::uint64_t max_put_bytes;
   char transport[32];
   char provider[64];
@@ -118,7 +118,7 @@ struct WindowRegister {
   MessageHeader header;
   std::uint64_t offset;  // of the window in the memfd
   std::uint64_t bytes;
-  std::uint32_t flags;   // GIN_WIN_*
+  std::uint32_t flags;  // GIN_WIN_*
   std::uint32_t reserved;
 };
 

@@ -178,19 +178,32 @@ GIN_HOST_DEVICE inline Field first_unencodable(const Descriptor& d) {
 
 GIN_HOST_DEVICE inline std::uint64_t value_of(const Descriptor& d, Field f) {
   switch (f) {
-    case Field::kPeer: return d.peer;
-    case Field::kDstWindow: return d.dst_window;
-    case Field::kSrcWindow: return d.src_window;
-    case Field::kVaWindow: return d.va_window;
-    case Field::kDstOffset: return d.dst_offset;
-    case Field::kSrcOffset: return d.src_offset;
-    case Field::kVaOffset: return d.va_offset;
-    case Field::kBytes: return d.bytes;
-    case Field::kSignal: return d.signal;
-    case Field::kCounter: return d.counter;
-    case Field::kRemoteAction: return static_cast<std::uint64_t>(d.action);
-    case Field::kOp: return static_cast<std::uint64_t>(d.op);
-    default: return 0;
+    case Field::kPeer:
+      return d.peer;
+    case Field::kDstWindow:
+      return d.dst_window;
+    case Field::kSrcWindow:
+      return d.src_window;
+    case Field::kVaWindow:
+      return d.va_window;
+    case Field::kDstOffset:
+      return d.dst_offset;
+    case Field::kSrcOffset:
+      return d.src_offset;
+    case Field::kVaOffset:
+      return d.va_offset;
+    case Field::kBytes:
+      return d.bytes;
+    case Field::kSignal:
+      return d.signal;
+    case Field::kCounter:
+      return d.counter;
+    case Field::kRemoteAction:
+      return static_cast<std::uint64_t>(d.action);
+    case Field::kOp:
+      return static_cast<std::uint64_t>(d.op);
+    default:
+      return 0;
   }
 }
 
@@ -203,14 +216,12 @@ GIN_HOST_DEVICE inline Record encode(const Descriptor& d) {
   const bool wide = d.action != RemoteAction::kNone && (is_va(d.action) || d.addend > 0xffff);
   Record r{};
   r.units = base_units(d.op) + (wide ? 1 : 0);
-  r.unit[0].lo = static_cast<std::uint64_t>(d.op) | static_cast<std::uint64_t>(r.units - 1) << 4 |
-                 static_cast<std::uint64_t>(d.action) << 6 |
-                 static_cast<std::uint64_t>(d.has_counter) << 9 |
-                 static_cast<std::uint64_t>(wide) << 10 |
-                 static_cast<std::uint64_t>(d.peer) << 11 |
-                 static_cast<std::uint64_t>(d.dst_window) << 21 |
-                 static_cast<std::uint64_t>(d.src_window) << 33 |
-                 static_cast<std::uint64_t>(d.signal) << 45;
+  r.unit[0].lo =
+      static_cast<std::uint64_t>(d.op) | static_cast<std::uint64_t>(r.units - 1) << 4 |
+      static_cast<std::uint64_t>(d.action) << 6 | static_cast<std::uint64_t>(d.has_counter) << 9 |
+      static_cast<std::uint64_t>(wide) << 10 | static_cast<std::uint64_t>(d.peer) << 11 |
+      static_cast<std::uint64_t>(d.dst_window) << 21 |
+      static_cast<std::uint64_t>(d.src_window) << 33 | static_cast<std::uint64_t>(d.signal) << 45;
   r.unit[0].hi = d.dst_offset | (wide ? 0 : d.addend << 47);
   switch (d.op) {
     case Op::kPut:

@@ -43,7 +43,8 @@ GIN_HOST_DEVICE inline void store_unit(Unit* slot, Unit payload, std::uint64_t p
 #if defined(__CUDA_ARCH__)
   // One 16-byte store: b128 is the form whose single-copy atomicity PTX states (sm_70 and newer).
   asm volatile(
-      "{\n\t.reg .b128 v;\n\tmov.b128 v, {%1, %2};\n\tst.relaxed.sys.b128 [%0], v;\n\t}" ::"l"(slot),
+      "{\n\t.reg .b128 v;\n\tmov.b128 v, {%1, %2};\n\tst.relaxed.sys.b128 [%0], v;\n\t}" ::"l"(
+          slot),
       "l"(lo), "l"(hi)
       : "memory");
 #else

@@ -51,9 +51,9 @@ GIN_HOST_DEVICE constexpr ginResult_t error_code(std::uint64_t word) {
 // What can end a wait early.  Pointers may be null.  timeout_ns 0 means no deadline.
 struct WaitLimits {
   std::uint64_t timeout_ns = 0;
-  const std::uint32_t* abort_flag = nullptr;    // the caller's own
-  const std::uint64_t* context_error = nullptr; // written by gind (shared memory)
-  const std::uint64_t* comm_error = nullptr;    // written by the client's monitor thread
+  const std::uint32_t* abort_flag = nullptr;     // the caller's own
+  const std::uint64_t* context_error = nullptr;  // written by gind (shared memory)
+  const std::uint64_t* comm_error = nullptr;     // written by the client's monitor thread
 };
 
 // One wait loop: call step() between two looks at the condition; anything but ginSuccess ends it.
@@ -76,8 +76,8 @@ class Waiter {
   static constexpr std::uint32_t kCheckEvery = 64;
 #else
   static constexpr std::uint32_t kCheckEvery = 16;
-  static constexpr std::uint32_t kYieldAfter = 512;    // spins: about 10 us
-  static constexpr std::uint32_t kSleepAfter = 20'000; // spins; each 16th is a yield by then
+  static constexpr std::uint32_t kYieldAfter = 512;     // spins: about 10 us
+  static constexpr std::uint32_t kSleepAfter = 20'000;  // spins; each 16th is a yield by then
 #endif
 
   GIN_HOST_DEVICE ginResult_t check_and_back_off() {
