@@ -2,6 +2,7 @@
 #include "daemon/config/command_line.h"
 #include "daemon/config/load.h"
 #include "daemon/control/daemon.h"
+#include "daemon/control/transports.h"
 #include "daemon/control/version.h"
 #include "daemon/log/log.h"
 
@@ -39,6 +40,7 @@ int serve(const gind::LoadedConfig& loaded) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  gind::prepare_process();
   const auto parsed = gind::parse_command_line(argc, argv);
   if (!parsed) return fail(kUsage, parsed.error());
   const gind::CommandLine& command_line = parsed.value();
@@ -51,7 +53,7 @@ int main(int argc, char** argv) try {
     return 0;
   }
   const auto loaded = gind::load_config(command_line);
-  if (!loaded) return fail(kUsage, loaded.error());
+  if (!loaded) return fail(kUsage, loaded.error());  // one line a fault
   if (command_line.print_config) {
     std::fputs(gind::print_config(loaded.value()).c_str(), stdout);
     return 0;

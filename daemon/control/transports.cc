@@ -47,6 +47,12 @@ Result<std::unique_ptr<Transport>> open_fabric(const Config&) {
 
 }  // namespace
 
+void prepare_process() {
+#ifdef GIND_HAVE_OFI
+  prepare_process_for_ofi();
+#endif
+}
+
 Result<Transports> open_transports(const Config& config) {
   Transports made;
   made.loopback = make_loopback_transport();

@@ -13,6 +13,9 @@ struct Transports {
   std::unique_ptr<Transport> loopback;
 };
 
+// Undoes what fabric libraries did to the process before main(); call first there.
+void prepare_process();
+
 // Opens what the configuration names, or says what is missing; never something else.
 Result<Transports> open_transports(const Config& config);
 
