@@ -53,9 +53,11 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+constexpr unsigned kFewCores = 4;
+
 std::uint32_t proxy_threads(const Config& config) {
   if (config.proxy.threads != 0) return config.proxy.threads;
-  return std::thread::hardware_concurrency() <= 4 ? 1 : 2;
+  return std::thread::hardware_concurrency() <= kFewCores ? 1 : 2;
 }
 
 Result<void> check_cpu(std::uint32_t cpu) {
@@ -87,6 +89,8 @@ Result<void> Daemon::State::open_proxies() {
     options.burst = config.proxy.burst;
     options.burst_bytes = config.proxy.burst_bytes;
     options.piece_bytes = config.proxy.piece_bytes;
+    // Posters, their partners and other ginds want the same few cores (docs/performance.md).
+    options.yields = std::thread::hardware_concurrency() <= kFewCores;
     options.spin_ns = static_cast<std::uint64_t>(config.proxy.spin.count());
     options.nap_ns = static_cast<std::uint64_t>(config.proxy.nap.count());
     options.operation_timeout_ns = static_cast<std::uint64_t>(config.timeouts.operation.count());

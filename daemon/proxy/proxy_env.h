@@ -17,6 +17,7 @@ struct ProxyOptions {
   std::uint64_t burst_bytes = 1 << 20;  // payload started for one ring a turn
   std::uint64_t piece_bytes = 64 << 10;
   std::uint64_t spin_ns = 200'000;
+  bool yields = false;  // while it spins without work, for the sake of others on few cores
   std::uint64_t nap_ns = 50'000;
   std::uint64_t operation_timeout_ns = 30'000'000'000;
   std::uint64_t hole_timeout_ns = 5'000'000'000;

@@ -85,6 +85,8 @@ void ProxyThread::run() {
       last_work_ns_ = env_.now_ns;
     } else if (env_.now_ns - last_work_ns_ > env_.options.spin_ns) {
       sleep();
+    } else if (env_.options.yields) {
+      ::sched_yield();
     } else {
       gin::queues::cpu_relax();
     }
