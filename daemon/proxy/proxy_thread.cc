@@ -18,6 +18,9 @@ constexpr std::size_t kPollBatch = 64;
 constexpr std::size_t kColdPerTurn = 16;
 constexpr std::uint64_t kCoolAfterNs = 50'000'000;  // without work a context leaves the hot list
 constexpr std::uint64_t kSlowTimerNs = 50'000'000;
+// A nap is at most this part of the time without work so far: who waits again soon is seen soon.
+constexpr std::uint64_t kNapsInIdleTime = 16;
+constexpr std::uint64_t kFirstNapNs = 50'000;
 
 }  // namespace
 
@@ -224,19 +227,38 @@ void ProxyThread::account(std::size_t work, std::uint64_t before) {
   if (took > env_.counters.cycle_max_ns.get()) env_.counters.cycle_max_ns.set(took);
 }
 
+bool ProxyThread::ring_pending() const {
+  const auto pending = [](const ContextQueue* queue) { return queue->pending(); };
+  return std::any_of(hot_.begin(), hot_.end(), pending) ||
+         std::any_of(cold_.begin(), cold_.end(), pending);
+}
+
 void ProxyThread::sleep() {
-  // The rings have no way to wake us (a GPU writes them), so the nap bounds their latency; the
-  // fabric and the mailbox wake us at once.
-  if (mailbox_.has_mail() || !env_.to_flush.empty()) return;
+  if (mailbox_.has_mail() || !env_.to_flush.empty() || !waiting_.empty()) return;
   std::array<pollfd, 2> fds{pollfd{mailbox_.wake_fd(), POLLIN, 0}, pollfd{-1, POLLIN, 0}};
   if (fabric_) {
     if (!fabric_->prepare_wait()) return;
     fds[1].fd = fabric_->wait_fd();
   }
-  const timespec nap{static_cast<time_t>(env_.options.nap_ns / 1'000'000'000),
-                     static_cast<long>(env_.options.nap_ns % 1'000'000'000)};
-  ::ppoll(fds.data(), fds.size(), &nap, nullptr);
-  const std::uint64_t now = gin::queues::now_ns();
+  // The rings have no way to wake us (a GPU writes them), so the nap bounds their latency; the
+  // fabric and the mailbox wake us at once.  Between naps only the rings are looked at: a whole turn
+  // would ask the fabric, too, which costs system calls.
+  const bool rings = !hot_.empty() || !cold_.empty();
+  const bool must_poll = fabric_ && fds[1].fd < 0;
+  int ready = 0;
+  std::uint64_t now = env_.now_ns;
+  do {
+    std::uint64_t nap_ns = kSlowTimerNs;
+    if (rings || must_poll) {
+      nap_ns = std::max(kFirstNapNs, (now - last_work_ns_) / kNapsInIdleTime);
+      nap_ns = std::min(nap_ns, env_.options.nap_ns);
+    }
+    const timespec nap{static_cast<time_t>(nap_ns / 1'000'000'000),
+                       static_cast<long>(nap_ns % 1'000'000'000)};
+    ready = ::ppoll(fds.data(), fds.size(), &nap, nullptr);
+    now = gin::queues::now_ns();
+    env_.counters.loops.add(1);
+  } while (ready == 0 && !must_poll && now < next_slow_ns_ && !ring_pending());
   env_.counters.sleep_ns.add(now - env_.now_ns);
   env_.now_ns = now;
 }

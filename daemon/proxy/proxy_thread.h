@@ -71,6 +71,7 @@ class ProxyThread {
   void handle_failures();
   void slow_timer();
   void account(std::size_t work, std::uint64_t before);
+  bool ring_pending() const;
   void sleep();
 
   Transport* fabric_transport_;
