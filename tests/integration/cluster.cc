@@ -42,7 +42,9 @@ bool accepts(const std::string& socket) {
   return ok;
 }
 
-int shell(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()); }
+int shell(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str());
+}
 
 void must(const std::string& command) {
   if (shell(command) != 0) throw std::runtime_error("failed: " + command);
@@ -209,8 +211,7 @@ Cluster::Cluster(const ClusterOptions& options) {
       must("ip -n " + node.netns + " link set eth0 up");
       must("ip -n " + node.netns + " link set lo up");
     }
-    nodes_.push_back(
-        std::make_unique<GindProcess>(dir_, "node" + std::to_string(i), node));
+    nodes_.push_back(std::make_unique<GindProcess>(dir_, "node" + std::to_string(i), node));
   }
 }
 

@@ -11,10 +11,10 @@
 namespace gind::test {
 
 struct NodeOptions {
-  std::string address;                // of the peer link and the fabric
-  std::string netns;                  // network namespace; empty: this one
+  std::string address;                   // of the peer link and the fabric
+  std::string netns;                     // network namespace; empty: this one
   std::string provider = "tcp;ofi_rxm";  // "loopback": a gind without a fabric
-  std::vector<std::string> set;       // further KEY=VALUE
+  std::vector<std::string> set;          // further KEY=VALUE
 };
 
 class GindProcess {

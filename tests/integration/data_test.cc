@@ -63,10 +63,11 @@ void exchange(Rank& rank, const std::vector<std::uint64_t>& sizes, std::uint64_t
         const bool inside = i >= to_at && i < to_at + bytes;
         const unsigned char want =
             inside ? pattern(source, (round - 1) * 64 + rank.rank(), i - to_at) : kGuard;
-        expect(static_cast<unsigned char>(slot[i]) == want,
-               "byte " + std::to_string(i) + " of " + std::to_string(bytes) + " from rank " +
-                   std::to_string(source) + " to be " + std::to_string(want) + ", not " +
-                   std::to_string(static_cast<unsigned char>(slot[i])));
+        const auto got = static_cast<unsigned char>(slot[i]);
+        if (got == want) continue;
+        throw RankFailure("byte " + std::to_string(i) + " of " + std::to_string(bytes) +
+                          " from rank " + std::to_string(source) + " is " + std::to_string(got) +
+                          ", expected " + std::to_string(want));
       }
     }
     check(ctx.flush(ginCoopThread{}, wait), "flush");
@@ -87,8 +88,8 @@ TEST_P(Data, ArrivesBitExactInEveryRank) {
                    .provider = layout.provider,
                    .namespaces = layout.namespaces,
                    .set = layout.set});
-  const std::vector<std::uint64_t> sizes = {1,    0,    2,     7,     8,     9,      63,     64,
-                                            65,   4095, 4096,  4097,  65535, 65536,  65537,  200001};
+  const std::vector<std::uint64_t> sizes = {1,  0,    2,    7,    8,     9,     63,    64,
+                                            65, 4095, 4096, 4097, 65535, 65536, 65537, 200001};
   const std::string failures = run_ranks(
       cluster.place(layout.ranks), [&](Rank& r) { exchange(r, sizes, 256 << 10); }, 150);
   EXPECT_EQ(failures, "") << cluster.logs();
@@ -99,34 +100,41 @@ std::string case_name(const testing::TestParamInfo<Layout>& info) { return info.
 const char* const kSequence = "transport.signal_mode=sequence";
 INSTANTIATE_TEST_SUITE_P(
     Everywhere, Data,
-    testing::Values(Layout{"Tcp1and1", "tcp;ofi_rxm", {1, 1}}, Layout{"Tcp3and1", "tcp;ofi_rxm", {3, 1}},
-                    Layout{"Tcp5and3", "tcp;ofi_rxm", {5, 3}},
-                    Layout{"Tcp4Nodes", "tcp;ofi_rxm", {1, 2, 1, 1}},
-                    Layout{"TcpSequence", "tcp;ofi_rxm", {2, 1}, false, {kSequence}},
-                    Layout{"TcpLocalRanksOverTheFabric", "tcp;ofi_rxm", {2, 1}, false,
-                           {"transport.local=fabric"}},
-                    Layout{"Shm1and1", "shm", {1, 1}}, Layout{"Shm3and1", "shm", {3, 1}},
-                    Layout{"LoopbackAlone", "loopback", {1}},
-                    Layout{"Loopback4", "loopback", {4}},
-                    Layout{"LoopbackTwoProxies", "loopback", {3}, false, {"proxy.threads=2"}},
-                    Layout{"TcpTwoProxies", "tcp;ofi_rxm", {2, 2}, false, {"proxy.threads=2"}},
-                    Layout{"Namespaces2", "tcp;ofi_rxm", {1, 1}, true},
-                    Layout{"Namespaces4", "tcp;ofi_rxm", {2, 1, 1, 1}, true}),
+    testing::Values(
+        Layout{"Tcp1and1", "tcp;ofi_rxm", {1, 1}}, Layout{"Tcp3and1", "tcp;ofi_rxm", {3, 1}},
+        Layout{"Tcp5and3", "tcp;ofi_rxm", {5, 3}}, Layout{"Tcp4Nodes", "tcp;ofi_rxm", {1, 2, 1, 1}},
+        Layout{"TcpSequence", "tcp;ofi_rxm", {2, 1}, false, {kSequence}},
+        Layout{
+            "TcpLocalRanksOverTheFabric", "tcp;ofi_rxm", {2, 1}, false, {"transport.local=fabric"}},
+        Layout{"Shm1and1", "shm", {1, 1}}, Layout{"Shm3and1", "shm", {3, 1}},
+        Layout{"LoopbackAlone", "loopback", {1}}, Layout{"Loopback4", "loopback", {4}},
+        Layout{"LoopbackTwoProxies", "loopback", {3}, false, {"proxy.threads=2"}},
+        Layout{"TcpTwoProxies", "tcp;ofi_rxm", {2, 2}, false, {"proxy.threads=2"}},
+        Layout{"Namespaces2", "tcp;ofi_rxm", {1, 1}, true},
+        Layout{"Namespaces4", "tcp;ofi_rxm", {2, 1, 1, 1}, true}),
     case_name);
 
 // Ring positions and sequence numbers that wrap their fields on the way.
 INSTANTIATE_TEST_SUITE_P(
     NearTheEdge, Data,
-    testing::Values(Layout{"RingAt2To32", "tcp;ofi_rxm", {1, 1}, false,
-                           {"debug.ring_start=4294959104"}},
-                    Layout{"RingAt2To47", "loopback", {2}, false,
-                           {"debug.ring_start=140737488347136"}},
-                    Layout{"SequenceAt2To16", "tcp;ofi_rxm", {1, 1}, false,
-                           {kSequence, "debug.sequence_start=65530"}},
-                    Layout{"SequenceAt2To32", "tcp;ofi_rxm", {2, 1}, false,
-                           {kSequence, "debug.sequence_start=4294967290"}},
-                    Layout{"SequenceAt2To64", "tcp;ofi_rxm", {1, 1}, false,
-                           {kSequence, "debug.sequence_start=18446744073709551610"}}),
+    testing::Values(
+        Layout{"RingAt2To32", "tcp;ofi_rxm", {1, 1}, false, {"debug.ring_start=4294959104"}},
+        Layout{"RingAt2To47", "loopback", {2}, false, {"debug.ring_start=140737488347136"}},
+        Layout{"SequenceAt2To16",
+               "tcp;ofi_rxm",
+               {1, 1},
+               false,
+               {kSequence, "debug.sequence_start=65530"}},
+        Layout{"SequenceAt2To32",
+               "tcp;ofi_rxm",
+               {2, 1},
+               false,
+               {kSequence, "debug.sequence_start=4294967290"}},
+        Layout{"SequenceAt2To64",
+               "tcp;ofi_rxm",
+               {1, 1},
+               false,
+               {kSequence, "debug.sequence_start=18446744073709551610"}}),
     case_name);
 
 TEST(LargeData, From1To64MiB) {

@@ -67,9 +67,11 @@ ginComm_t Rank::init() {
 void Rank::barrier() {
   ++barriers_;
   shared_->arrived.fetch_add(1, std::memory_order_acq_rel);
-  expect(until([this] {
-           return shared_->arrived.load(std::memory_order_acquire) >= barriers_ * nranks_;
-         }, 120),
+  expect(until(
+             [this] {
+               return shared_->arrived.load(std::memory_order_acquire) >= barriers_ * nranks_;
+             },
+             120),
          "all ranks at the barrier");
 }
 
@@ -78,8 +80,8 @@ void Rank::announce(int value) {
 }
 
 RankRun::RankRun(const std::vector<std::string>& sockets, const Body& body) {
-  void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   shared_ = new (memory) Shared();
   const int nranks = static_cast<int>(sockets.size());
   for (int r = 0; r < nranks; ++r) {
@@ -118,10 +120,10 @@ std::vector<RankResult> RankRun::finish(int seconds) {
   for (std::size_t r = 0; r < pids_.size(); ++r) {
     if (pids_[r] <= 0) continue;
     int status = 0;
-    const bool ended = until([&] { return ::waitpid(pids_[r], &status, WNOHANG) == pids_[r]; },
-                             static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(
-                                                  deadline - Clock::now())
-                                                  .count()));
+    const bool ended = until(
+        [&] { return ::waitpid(pids_[r], &status, WNOHANG) == pids_[r]; },
+        static_cast<int>(
+            std::chrono::duration_cast<std::chrono::seconds>(deadline - Clock::now()).count()));
     if (!ended) {
       ::kill(pids_[r], SIGKILL);
       ::waitpid(pids_[r], &status, 0);
@@ -156,9 +158,9 @@ World make_world(Rank& rank, std::size_t bytes, const ginDevCommRequirements_t* 
   check(ginCommWindowRegister(world.comm, memory, bytes, &world.window, GIN_WIN_DEFAULT),
         "ginCommWindowRegister");
   const ginDevCommRequirements_t defaults = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
-  check(ginDevCommCreate(world.comm, requirements != nullptr ? requirements : &defaults,
-                         &world.dev),
-        "ginDevCommCreate");
+  check(
+      ginDevCommCreate(world.comm, requirements != nullptr ? requirements : &defaults, &world.dev),
+      "ginDevCommCreate");
   return world;
 }
 

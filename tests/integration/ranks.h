@@ -80,7 +80,8 @@ struct World {
   ginWindow_t window{};
   ginDevComm_t dev{};
 };
-World make_world(Rank& rank, std::size_t bytes, const ginDevCommRequirements_t* requirements = nullptr);
+World make_world(Rank& rank, std::size_t bytes,
+                 const ginDevCommRequirements_t* requirements = nullptr);
 // Collective, in order: finalize, destroy everything.
 void end_world(World& world);
 
