@@ -17,6 +17,7 @@ static void check(ginResult_t result, const char* call) {
   std::exit(1);
 }
 
+// README: from here
 // The "kernel": put 8 bytes with a signal to the next rank, wait for the signal of the one before.
 static ginResult_t pass_on(const ginDevComm_t& dev, ginWindow_t window) {
   const ginContext ctx{dev, 0};
@@ -42,7 +43,8 @@ int main(int argc, char** argv) {
   void* memory;
   check(ginMemAlloc(comm, &memory, 4096, ginMemHost), "ginMemAlloc");
   ginWindow_t window;
-  check(ginCommWindowRegister(comm, memory, 4096, &window, GIN_WIN_DEFAULT), "ginWindowRegister");
+  check(ginCommWindowRegister(comm, memory, 4096, &window, GIN_WIN_DEFAULT),
+        "ginCommWindowRegister");
   ginDevComm_t dev;
   const ginDevCommRequirements_t defaults = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
   check(ginDevCommCreate(comm, &defaults, &dev), "ginDevCommCreate");
@@ -58,3 +60,4 @@ int main(int argc, char** argv) {
   check(ginCommDestroy(comm), "ginCommDestroy");
   return right ? 0 : 1;
 }
+// README: to here
