@@ -100,7 +100,8 @@ constexpr Option kOptions[] = {
      GIND_AT(limits.contexts)},
     {"limits.windows", K::kCount, 1, kMaxWindows, "", "", "Windows of one communicator.",
      GIND_AT(limits.windows)},
-    {"limits.outstanding", K::kCount, 1, 1 << 20, "", "",
+    // A request id has 16 bits for the operation's place, and fences need some, too.
+    {"limits.outstanding", K::kCount, 1, 1 << 15, "", "",
      "Unfinished operations of one context; gind stops taking descriptors at the limit.",
      GIND_AT(limits.outstanding)},
     {"limits.pinned_bytes", K::kBytes, 0, kTomlMax, "", "",

@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <random>
 #include <thread>
@@ -89,6 +90,10 @@ Result<void> Daemon::State::open_proxies() {
     options.burst = config.proxy.burst;
     options.burst_bytes = config.proxy.burst_bytes;
     options.piece_bytes = config.proxy.piece_bytes;
+    for (const Transport* t : {transports.fabric.get(), transports.loopback.get()}) {
+      if (t != nullptr)
+        options.piece_bytes = std::min(options.piece_bytes, t->caps().max_write_bytes);
+    }
     // Posters, their partners and other ginds want the same few cores (docs/performance.md).
     options.yields = std::thread::hardware_concurrency() <= kFewCores;
     options.spin_ns = static_cast<std::uint64_t>(config.proxy.spin.count());

@@ -15,6 +15,9 @@ using gin::queues::kDoneError;
 using gin::queues::kMaxUnits;
 using gin::queues::Op;
 using gin::queues::store_release_sys;
+
+// The largest list of operations (limits.outstanding and one fence a peer) fits a request id.
+static_assert((1u << 15) + gin::queues::kMaxRanks <= 1u << 16);
 using gin::queues::Unit;
 
 ContextQueue::ContextQueue(const ContextSpec& spec, std::uint32_t queue_index)
