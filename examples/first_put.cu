@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
   void* memory;
   check(ginMemAlloc(comm, &memory, 4096, ginMemHost), "ginMemAlloc");
   ginWindow_t window;
-  check(ginCommWindowRegister(comm, memory, 4096, &window, GIN_WIN_DEFAULT), "ginCommWindowRegister");
+  check(ginCommWindowRegister(comm, memory, 4096, &window, GIN_WIN_DEFAULT),
+        "ginCommWindowRegister");
   ginDevComm_t dev;
   const ginDevCommRequirements_t defaults = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
   check(ginDevCommCreate(comm, &defaults, &dev), "ginDevCommCreate");

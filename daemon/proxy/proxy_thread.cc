@@ -241,8 +241,8 @@ void ProxyThread::sleep() {
     fds[1].fd = fabric_->wait_fd();
   }
   // The rings have no way to wake us (a GPU writes them), so the nap bounds their latency; the
-  // fabric and the mailbox wake us at once.  Between naps only the rings are looked at: a whole turn
-  // would ask the fabric, too, which costs system calls.
+  // fabric and the mailbox wake us at once.  Between naps only the rings are looked at: a whole
+  // turn would ask the fabric, too, which costs system calls.
   const bool rings = !hot_.empty() || !cold_.empty();
   const bool must_poll = fabric_ && fds[1].fd < 0;
   int ready = 0;

@@ -46,8 +46,11 @@ struct Held {
   bool operator==(const Held&) const = default;
 };
 Held held(const GindProcess& gind) {
-  return {gind.open_fds(),          gind.mappings_of("memfd:"),   gind.metric("gind_clients"),
-          gind.metric("gind_contexts"), gind.metric("gind_windows"),
+  return {gind.open_fds(),
+          gind.mappings_of("memfd:"),
+          gind.metric("gind_clients"),
+          gind.metric("gind_contexts"),
+          gind.metric("gind_windows"),
           gind.metric("gind_outstanding_operations")};
 }
 void expect_back_to(GindProcess& gind, const Held& before) {
@@ -69,8 +72,8 @@ TEST(Kill, WaitsEndWhenTheLocalGindDies) {
     if (rank.rank() == 0) {
       expect(r == ginDaemonLost, std::string("ginDaemonLost, not ") + ginGetErrorString(r));
       const ginResult_t later = ginCommFinalize(w.comm);
-      expect(later == ginDaemonLost, std::string("a later call to say so, too: ") +
-                                         ginGetErrorString(later));
+      expect(later == ginDaemonLost,
+             std::string("a later call to say so, too: ") + ginGetErrorString(later));
       expect(std::strstr(ginGetLastError(), "gind") != nullptr, ginGetLastError());
     } else {
       expect(r == ginRemoteError, std::string("ginRemoteError, not ") + ginGetErrorString(r));
@@ -125,9 +128,8 @@ TEST(Kill, ADeadRankIsNamedAndLeavesNothingBehind) {
       World w = make_world(rank, 8 << 20);
       const ginContext ctx{w.dev, 0};
       for (int i = 0;; ++i) {  // traffic in flight in both directions
-        const ginResult_t posted =
-            ginPut(&w.dev, 0, 1 - rank.rank(), w.window, 4 << 20, w.window, 0, 1 << 20,
-                   ginSignalStrongAdd, 0, 1, -1);
+        const ginResult_t posted = ginPut(&w.dev, 0, 1 - rank.rank(), w.window, 4 << 20, w.window,
+                                          0, 1 << 20, ginSignalStrongAdd, 0, 1, -1);
         if (i == 20) rank.announce(1);
         if (rank.rank() == 1 && posted != ginSuccess) return;
         ginResult_t error = ginSuccess;

@@ -8,11 +8,11 @@
 typedef enum ginResult {
   ginSuccess = 0,
   ginUnhandledCudaError = 1,
-  ginSystemError = 2,      /* a system call or a library below gind failed */
-  ginInternalError = 3,    /* a bug in gind or libginclient */
-  ginInvalidArgument = 4,  /* one argument is out of its range */
-  ginInvalidUsage = 5,     /* arguments are fine, the call is not allowed now or here */
-  ginRemoteError = 6,      /* a peer rank, its gind or the path to it failed */
+  ginSystemError = 2,     /* a system call or a library below gind failed */
+  ginInternalError = 3,   /* a bug in gind or libginclient */
+  ginInvalidArgument = 4, /* one argument is out of its range */
+  ginInvalidUsage = 5,    /* arguments are fine, the call is not allowed now or here */
+  ginRemoteError = 6,     /* a peer rank, its gind or the path to it failed */
   ginInProgress = 7,
   ginTimeout = 8,          /* a deadline passed */
   ginAborted = 9,          /* the abort flag or ginCommAbort ended the call */
