@@ -9,6 +9,11 @@ namespace {
 
 class FaultContract : public FabricTest {
  protected:
+  // Seen with 2.1: a survivor's progress crashes in libfabric when its peer closed mid-transfer.
+  bool shm_survives_its_peer() const {
+    return GetParam().name != "shm" || libfabric_version().starts_with("libfabric 1.");
+  }
+
   // Posts one request that its target must refuse.  Where the completion of a write does not wait
   // for the target, the request may count as done; a read behind it has ended when it is over.
   void expect_refused(const WorkRequest& request, Buffer& spare, const Buffer& to) {
@@ -135,6 +140,7 @@ TEST_P(FaultContract, AnEmptyRangeIsNotRegistered) {
 }
 
 TEST_P(FaultContract, AnEndpointClosesWithRequestsOutstanding) {
+  if (!shm_survives_its_peer()) GTEST_SKIP() << "shm of " << libfabric_version() << " crashes";
   Buffer from(*a.transport, 1 << 20);
   Buffer to(*b.transport, 1 << 20);
   std::vector<WorkRequest> requests(64, write_request(from, 0, to, 0, 1 << 20, 1));
@@ -148,6 +154,7 @@ TEST_P(FaultContract, AnEndpointClosesWithRequestsOutstanding) {
 }
 
 TEST_P(FaultContract, EveryRequestEndsWhenThePeersEndpointIsDestroyed) {
+  if (!shm_survives_its_peer()) GTEST_SKIP() << "shm of " << libfabric_version() << " crashes";
   Buffer from(*a.transport, 1 << 20);
   Buffer to(*b.transport, 1 << 20);
   post_all(a, {write_request(from, 0, to, 0, 8, 0)});

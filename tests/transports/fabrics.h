@@ -50,6 +50,7 @@ struct Fabric {
 };
 
 std::vector<Fabric> fabrics();
+std::string libfabric_version();  // ofi_version(), empty in a build without it
 Fabric ofi_fabric(const std::string& name, const std::string& provider,
                   const std::string& address_prefix, const std::string& signal_mode);
 std::string fabric_name(const ::testing::TestParamInfo<Fabric>& info);
