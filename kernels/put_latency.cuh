@@ -29,20 +29,24 @@ struct PutLatencyOutcome {
   std::uint64_t wrong = 0;  // messages whose signal came without their data
 };
 
-// The message's number, in its first and last (up to) 8 bytes.
+// The message's number in its first 8 bytes and in the last 8 of what is left: both ends.
+struct StampPlaces {
+  std::uint64_t first, last;  // bytes
+  GIN_HOST_DEVICE explicit StampPlaces(std::uint64_t bytes)
+      : first(bytes < 8 ? bytes : 8), last(bytes - first < 8 ? bytes - first : 8) {}
+};
 GIN_HOST_DEVICE inline void stamp(char* at, std::uint64_t bytes, std::uint64_t number) {
-  const std::uint64_t n = bytes < 8 ? bytes : 8;
-  memcpy(at, &number, n);
-  memcpy(at + bytes - n, &number, n);
+  const StampPlaces n(bytes);
+  memcpy(at, &number, n.first);
+  memcpy(at + bytes - n.last, &number, n.last);
 }
 GIN_HOST_DEVICE inline bool has_stamp(const char* at, std::uint64_t bytes, std::uint64_t number) {
-  const std::uint64_t n = bytes < 8 ? bytes : 8;
-  const std::uint64_t kept = n == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * n)) - 1;
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  memcpy(&first, at, n);
-  memcpy(&last, at + bytes - n, n);
-  return ((first ^ number) & kept) == 0 && ((last ^ number) & kept) == 0;
+  const StampPlaces n(bytes);
+  std::uint64_t first = number;
+  std::uint64_t last = number;
+  memcpy(&first, at, n.first);
+  memcpy(&last, at + bytes - n.last, n.last);
+  return first == number && last == number;
 }
 
 // One thread of each of the two ranks runs it.
