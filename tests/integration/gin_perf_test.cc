@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// gin-perf as its users run it, between two ginds and without any.
+#include "cluster.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+
+namespace gind::test {
+namespace {
+
+struct Ended {
+  int code = -1;
+  std::string output;
+};
+
+Ended gin_perf(const std::string& arguments) {
+  Ended ended;
+  std::FILE* pipe = ::popen(
+      ("timeout 90 " + std::string(GIN_PERF_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ended;
+  std::array<char, 4096> part{};
+  while (const std::size_t n = std::fread(part.data(), 1, part.size(), pipe)) {
+    ended.output.append(part.data(), n);
+  }
+  const int status = ::pclose(pipe);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ended;
+}
+
+// The text between the first '{' and the end: what --out_json /dev/stdout printed.
+nlohmann::json json_in(const std::string& output) {
+  return nlohmann::json::parse(output.substr(output.find('{')), nullptr, false);
+}
+
+class GinPerf : public testing::Test {
+ protected:
+  Cluster cluster{{.nodes = 2, .provider = "tcp;ofi_rxm", .namespaces = false, .set = {}}};
+  std::string sockets = " --sockets " + cluster.node(0).socket() + "," + cluster.node(1).socket();
+};
+
+TEST_F(GinPerf, LatencyIsMeasuredAndVerifiedAtOddSizes) {
+  for (const char* size : {"1", "9", "15", "100001"}) {
+    const Ended e =
+        gin_perf("put_lat -n 30 --out_json /dev/stdout -s " + std::string(size) + sockets);
+    ASSERT_EQ(e.code, 0) << e.output;
+    const auto json = json_in(e.output);
+    ASSERT_FALSE(json.is_discarded()) << e.output;
+    EXPECT_EQ(json["results"][0]["iterations"], 30) << e.output;
+    EXPECT_GT(json["results"][0]["t_typical_usec"], 0) << e.output;
+    EXPECT_GE(json["verified"]["messages"], 4) << e.output;
+    EXPECT_GE(json["verified"]["stamps"], 60) << e.output;
+    EXPECT_NE(e.output.find(" verified: "), std::string::npos) << e.output;
+  }
+}
+
+TEST_F(GinPerf, StreamsAreMeasuredAndVerifiedInEachContext) {
+  const Ended e = gin_perf("put_rate -n 2000 -q 3 -t 16 --out_json /dev/stdout" + sockets);
+  ASSERT_EQ(e.code, 0) << e.output;
+  const auto json = json_in(e.output);
+  ASSERT_FALSE(json.is_discarded()) << e.output;
+  EXPECT_EQ(json["results"][0]["iterations"], 6000) << e.output;
+  EXPECT_EQ(json["verified"]["messages"], 48) << e.output;
+  EXPECT_EQ(gin_perf("put_bw -D 0.2 --exclusive" + sockets).code, 0);
+}
+
+TEST(GinPerfAlone, SaysThatNoDaemonIsThere) {
+  const Ended e = gin_perf("put_lat --sockets /nonexistent/gind.sock");
+  EXPECT_EQ(e.code, 3) << e.output;
+  EXPECT_NE(e.output.find("/nonexistent/gind.sock"), std::string::npos) << e.output;
+}
+
+TEST(GinPerfAlone, RefusesWrongUse) {
+  EXPECT_EQ(gin_perf("put_lat --nranks 3 --local-ranks").code, 2);
+  EXPECT_EQ(gin_perf("").code, 2);
+  EXPECT_EQ(gin_perf("--help").code, 0);
+}
+
+TEST(GinPerfAlone, EndsWhenRankZeroNeverComes) {
+  const Ended e = gin_perf("put_lat --rank 1 --id-file /nonexistent/id --timeout 0.5");
+  EXPECT_EQ(e.code, 1) << e.output;
+  EXPECT_NE(e.output.find("/nonexistent/id"), std::string::npos) << e.output;
+}
+
+}  // namespace
+}  // namespace gind::test
