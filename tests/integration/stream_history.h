@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks what a receiver sees of one stream of puts (one context, one peer), strong and weak signals
-// mixed, against the promises of docs/api.md: a strong signal comes after all earlier data and
-// signals of the stream, a weak one after its own put, every increment arrives exactly once.
+// Checks what a receiver sees of one stream of puts (one context, one peer), strong and weak
+// signals mixed, against the promises of docs/api.md: a strong signal comes after all earlier data
+// and signals of the stream, a weak one after its own put, every increment arrives exactly once.
 #pragma once
 
 #include <cstdint>
