@@ -6,6 +6,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace gind::peers {
@@ -20,7 +21,8 @@ MemberGroup::MemberGroup(std::shared_ptr<Uplink> uplink, Ready ready,
       node_of_rank_(std::move(ready.node_of_rank)),
       label_(label_of(comm_)),
       sequence_(node_of_rank_.size()),
-      gone_(node_of_rank_.size()) {}
+      gone_(node_of_rank_.size()),
+      released_(node_of_rank_.size()) {}
 
 MemberGroup::~MemberGroup() { uplink_->detach(comm_); }
 
@@ -116,16 +118,26 @@ Result<void> MemberGroup::receive(Released&& message) {
     return Error{ginInvalidArgument, "RELEASED for rank " + std::to_string(message.rank) +
                                          ", which is no rank that left here"};
   }
+  release(rank);
+  return {};
+}
+
+void MemberGroup::release(int rank) {
+  if (released_[rank]) return;
+  released_[rank] = true;
   const auto self = shared_from_this();
   const auto tell = observer_.released;
   if (tell) tell(rank);
-  return {};
 }
 
 void MemberGroup::announce_gone(int rank, ginResult_t code, const std::string& reason) {
   if (!local(rank) || gone_[rank]) return;
   gone_[rank] = true;
   uplink_->transmit(Gone{comm_, static_cast<std::uint32_t>(rank), code, reason});
+  if (!alone_) return;
+  boost::asio::post(uplink_->io(), [weak = weak_from_this(), rank] {
+    if (const auto self = weak.lock()) self->release(rank);
+  });
 }
 
 void MemberGroup::announce_quiet(int gone_rank) {
@@ -154,6 +166,14 @@ void MemberGroup::coordinator_lost(const Error& why) {
     gone_[rank] = true;
     const auto tell = observer_.rank_gone;
     if (tell) tell(rank, ginDaemonLost, why.message);
+  }
+  // A lost gind counts as quiet.  When it was the only other one nobody sends to us any more, so
+  // our ranks need no RELEASED; a third gind may still send, and nobody can tell when it stops.
+  alone_ = std::all_of(nodes_.begin(), nodes_.end(), [this](const NodeInfo& node) {
+    return node.instance == coordinator_instance_ || node.instance == nodes_[this_node_].instance;
+  });
+  for (int rank = 0; alone_ && rank < nranks(); ++rank) {
+    if (local(rank) && gone_[rank]) release(rank);
   }
 }
 

@@ -54,6 +54,7 @@ class MemberGroup : public Membership, public std::enable_shared_from_this<Membe
   void refuse(Done done, Error error);
   void finish(std::uint64_t sequence, const Result<Gathered>& result);
   void fail_all(const Error& why);
+  void release(int rank);  // once a rank
 
   const std::shared_ptr<Uplink> uplink_;
   const std::uint64_t comm_;
@@ -64,6 +65,8 @@ class MemberGroup : public Membership, public std::enable_shared_from_this<Membe
   const std::string label_;
   std::vector<std::uint64_t> sequence_;  // last collective, by rank (local ones)
   std::vector<bool> gone_;
+  std::vector<bool> released_;  // local ranks
+  bool alone_ = false;          // every other gind is lost
   std::map<Key, Pending> pending_;
   std::optional<Error> lost_;
   Observer observer_;

@@ -83,8 +83,9 @@ class Membership {
     // A rank of another gind left (ginSuccess) or died; with ginDaemonLost its gind is lost, too,
     // and answers nothing any more.
     std::function<void(int rank, ginResult_t code, const std::string& reason)> rank_gone;
-    // Every other gind is quiet towards our rank `rank` (or is gone itself).  Never called once
-    // the coordinator is lost: then the owner's own teardown deadline ends the wait.
+    // Every other gind is quiet towards our rank `rank` (or is gone itself).  Once the coordinator
+    // is lost this is only known when there was no third gind: else it is never called, and the
+    // owner's own teardown deadline ends the wait.
     std::function<void(int rank)> released;
   };
   virtual void observe(Observer observer) = 0;
