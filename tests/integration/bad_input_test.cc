@@ -170,6 +170,15 @@ TEST_F(BadInput, DescriptorsPutTheirContextInErrorByName) {
                ginCounterInc{64});
        },
        {"counter 64", "has 64"}},
+      {[](const ginContext& c, const World& w) {
+         c.put(ginTeamWorld(w.dev), 999, w.window, 0, w.window, 0, 8, ginNoRemoteAction{});
+       },
+       {"peer 999", "out of range"}},
+      {[](const ginContext& c, const World& w) {
+         c.waitSignal(ginCoopThread{}, 1234, 1);
+         static_cast<void>(w);
+       },
+       {"signal 1234", "out of range"}},
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(one.words[0]);
