@@ -165,6 +165,8 @@ void ContextQueue::finish(ProxyEnv& env, std::uint32_t index) {
   Peer& peer = peers_[p];
   --view().peers[p].outstanding;
   env.counters.outstanding.set(env.counters.outstanding.get() - 1);
+  // A flush that looks at done_all only must not take a failure for a completion.
+  if (slot.failed && !slot.internal) frozen_ = true;
   if (!slot.failed) {
     if (slot.d.has_counter) {
       const std::uint64_t value = ++counters_[slot.d.counter];
@@ -194,7 +196,7 @@ void ContextQueue::finish(ProxyEnv& env, std::uint32_t index) {
     slots_.retire();
     moved = true;
   }
-  if (moved) store_release_sys(&control_->done_all, done);
+  if (moved && !frozen_) store_release_sys(&control_->done_all, done);
 }
 
 void ContextQueue::latch(std::uint32_t peer, ginResult_t code) {

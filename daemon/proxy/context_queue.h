@@ -145,6 +145,7 @@ class ContextQueue {
   std::uint64_t stuck_at_ = 0;
   bool active_ = false;
   bool in_error_ = false;
+  bool frozen_ = false;  // an operation failed: done_all stays, flush asks the peers one by one
   bool closing_ = false;
 };
 

@@ -141,6 +141,8 @@ TEST(Kill, ADeadRankIsNamedAndLeavesNothingBehind) {
           break;
         }
       }
+      // Whatever was complete before it died, this is not.
+      check(ginSignal(&w.dev, 0, 1, ginSignalStrongAdd, 0, 1), "ginSignal towards it");
       const ginResult_t flushed = ginFlush(&w.dev, 0, kWaitNs);
       expect(flushed == ginRemoteError,
              std::string("a flush towards it to fail: ") + ginGetErrorString(flushed));
