@@ -142,9 +142,11 @@ TEST(Kill, ADeadRankIsNamedAndLeavesNothingBehind) {
         }
       }
       // Whatever was complete before it died, this is not.
-      check(ginSignal(&w.dev, 0, 1, ginSignalStrongAdd, 0, 1), "ginSignal towards it");
+      // (A post that was waiting for credit when the peer died has put its context in error.)
+      const ginResult_t posted = ginSignal(&w.dev, 0, 1, ginSignalStrongAdd, 0, 1);
+      expect(posted == ginSuccess || posted == ginRemoteError, ginGetErrorString(posted));
       const ginResult_t flushed = ginFlush(&w.dev, 0, kWaitNs);
-      expect(flushed == ginRemoteError,
+      expect(posted == ginRemoteError || flushed == ginRemoteError,
              std::string("a flush towards it to fail: ") + ginGetErrorString(flushed));
       check(ginCommDestroy(w.comm), "ginCommDestroy");
     });
