@@ -32,6 +32,11 @@ add_library(gind_build_flags INTERFACE)
 target_compile_options(gind_build_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
   $<$<AND:$<BOOL:${GIND_WERROR}>,$<COMPILE_LANGUAGE:CXX,C>>:-Werror>)
+# gcc's flow warnings see what the sanitizers add, and are often wrong then (its manual says so).
+if(GIND_SANITIZE)
+  target_compile_options(gind_build_flags INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
+endif()
 if(GIND_SANITIZE STREQUAL "address")
   target_compile_options(gind_build_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX,C>:-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined>)

@@ -34,6 +34,18 @@ Result<Coordinator::Created> Coordinator::create() {
   return made;
 }
 
+// Before its use in receive(): clang 14 does not instantiate it from the generic lambda otherwise.
+template <typename M>
+Result<void> Coordinator::forward(const Conduit* from, M&& message) {
+  const std::uint64_t comm = message.comm;
+  const auto it = communicators_.find(comm);
+  // Not a breach: a member's last words may cross the end of the communicator.
+  if (it == communicators_.end()) return {};
+  auto result = it->second.receive(from, std::move(message));
+  if (it->second.finished()) communicators_.erase(it);
+  return result;
+}
+
 Result<void> Coordinator::receive(const std::shared_ptr<Conduit>& from, Message&& message) {
   return std::visit(
       [&](auto&& m) -> Result<void> {
@@ -49,17 +61,6 @@ Result<void> Coordinator::receive(const std::shared_ptr<Conduit>& from, Message&
         }
       },
       std::move(message));
-}
-
-template <typename M>
-Result<void> Coordinator::forward(const Conduit* from, M&& message) {
-  const std::uint64_t comm = message.comm;
-  const auto it = communicators_.find(comm);
-  // Not a breach: a member's last words may cross the end of the communicator.
-  if (it == communicators_.end()) return {};
-  auto result = it->second.receive(from, std::move(message));
-  if (it->second.finished()) communicators_.erase(it);
-  return result;
 }
 
 Result<void> Coordinator::admit(const Rendezvous& entry, const std::string& from,
