@@ -123,11 +123,11 @@ TEST_P(Credit, OthersWatchTheCachedCopyWhileOneRefreshes) {
   for (std::uint64_t i = 0; i < kDepth; ++i) next_addend();
   ring_.return_credit();
   const std::uint64_t end = ring_.state().head + 1;
-  ring_.state().refresh_lock = 1;  // somebody else is at it
+  ring_.state().refreshing = 1;  // somebody else is at it
   EXPECT_FALSE(has_credit(ring_.producer(), end));
-  store_release_gpu(&ring_.state().cached_consumed, ring_.consumer().position());
+  raise_to_gpu(&ring_.state().cached_consumed, ring_.consumer().position());
   EXPECT_TRUE(has_credit(ring_.producer(), end));
-  ring_.state().refresh_lock = 0;
+  ring_.state().refreshing = 0;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gin_perf/exit_code.h"
 #include "tools/gin_perf/local_ranks.h"
+#include "tools/gin_perf/queue/run.h"
 #include "tools/gin_perf/tests.h"
 
 #include <cstdio>
@@ -58,6 +59,12 @@ int main(int argc, char** argv) try {
     return kOk;
   }
   const Options& options = parsed.value().options;
+  if (options.test == Test::kQueue) {
+    const auto ran = run_queue(options);
+    if (ran) return kOk;
+    std::fprintf(stderr, "gin-perf queue: %s\n", ran.error().message.c_str());
+    return ran.error().code == ginInvalidArgument ? kUsage : exit_code_of(ran.error().code);
+  }
   return options.local_ranks ? run_local_ranks(options, run_rank) : run_rank(options);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "gin-perf: %s\n", e.what());

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <bit>
+
 namespace gind::perf {
 namespace {
 
@@ -64,6 +66,28 @@ void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device)
   });
 }
 
+void add_queue(CLI::App& app, Options& o, std::string& device) {
+  CLI::App* sub = app.add_subcommand(
+      name_of(Test::kQueue), "the ring alone, without gind: rate of records, and round trip");
+  sub->add_option("--grid", o.grid, "BLOCKSxTHREADS of posters (default: a table of grids)");
+  sub->add_option("--units", o.units, "16-byte units of a record: 1, 2 or 4 (default: each)");
+  sub->add_option("--sharing", o.queue_mode,
+                  "shared, alone (shared, without common reservations), exclusive (a ring for each "
+                  "block of one thread), session (the same, its state in registers), warp (a ring "
+                  "for each warp); default: each");
+  sub->add_option("-n,--iters", o.iterations, "records of a case (default: enough)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 36));
+  sub->add_option("--queue-depth", o.queue_units, "units of a ring, a power of two (default 16384)")
+      ->check(CLI::Range(64, 1 << 20));
+  sub->add_flag("--verify,!--no-verify", o.verify, "check every record (default on)");
+  sub->add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
+      ->check(CLI::Range(0.1, 86400.0));
+  sub->add_option("--out_json", o.json_path, "write the figures to this file too");
+  sub->add_option("--device", device, "who posts: cpu (default) or gpu")
+      ->check(CLI::IsMember({"cpu", "gpu"}));
+  sub->callback([&o] { o.test = Test::kQueue; });
+}
+
 Error usage(const std::string& text) { return {ginInvalidArgument, text}; }
 
 }  // namespace
@@ -76,6 +100,8 @@ const char* name_of(Test test) {
       return "put_bw";
     case Test::kPutRate:
       return "put_rate";
+    case Test::kQueue:
+      return "queue";
   }
   return "?";
 }
@@ -103,6 +129,7 @@ Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
   Options& o = parsed.options;
   std::string device = "cpu";
   for (const Defaults& d : kDefaults) add_test(app, d, o, device);
+  add_queue(app, o, device);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -114,6 +141,14 @@ Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
     return parsed;
   } catch (const CLI::Error& e) {
     return usage(e.what());
+  }
+  o.gpu = device == "gpu";
+  if (o.test == Test::kQueue) {
+    if (o.queue_units != 0 && !std::has_single_bit(static_cast<unsigned>(o.queue_units))) {
+      return usage(fmt::format("--queue-depth {}: expected a power of two", o.queue_units));
+    }
+    parsed.run = true;
+    return parsed;
   }
   if (o.nranks % 2 != 0) {
     return usage(fmt::format("--nranks {}: ranks work in pairs, an even number", o.nranks));

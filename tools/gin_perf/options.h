@@ -10,7 +10,7 @@
 
 namespace gind::perf {
 
-enum class Test { kPutLat, kPutBw, kPutRate };
+enum class Test { kPutLat, kPutBw, kPutRate, kQueue };
 const char* name_of(Test test);
 
 struct Options {
@@ -26,6 +26,12 @@ struct Options {
   bool verify = true;
   double timeout_s = 60;
   std::string json_path;
+  bool gpu = false;  // kernels post, not threads of the CPU
+
+  // queue only; empty or 0: the whole table
+  std::string grid;        // BLOCKSxTHREADS
+  int units = 0;           // of a record
+  std::string queue_mode;  // shared, alone, exclusive, session, warp
 
   int nranks = 2;
   int rank = -1;

@@ -32,7 +32,7 @@ struct Words {
   GIN_HOST_DEVICE ginResult_t wait(std::uint32_t index, std::uint64_t least, int bits,
                                    const queues::WaitLimits& limits) const {
     const auto width = static_cast<unsigned>(bits);
-    queues::Waiter waiter(limits);
+    queues::Waiter waiter(limits, queues::Pace::kBus);
     while (!queues::reached(since_reset(index), least, width)) {
       if (const ginResult_t stop = waiter.step(); stop != ginSuccess) {
         // What arrived at the last moment counts.

@@ -17,14 +17,10 @@ namespace gin::queues {
 #if defined(__CUDA_ARCH__)
 template <typename T>
 using SysRef = cuda::atomic_ref<T, cuda::thread_scope_system>;
-template <typename T>
-using GpuRef = cuda::atomic_ref<T, cuda::thread_scope_device>;
 namespace order = cuda::std;
 #else
 template <typename T>
 using SysRef = std::atomic_ref<T>;
-template <typename T>
-using GpuRef = std::atomic_ref<T>;
 namespace order = std;
 #endif
 
@@ -44,46 +40,99 @@ template <typename T>
 GIN_HOST_DEVICE inline void store_relaxed_sys(T* p, T v) {
   SysRef<T>(*p).store(v, order::memory_order_relaxed);
 }
-template <typename T>
-GIN_HOST_DEVICE inline T load_acquire_gpu(const T* p) {
-  return GpuRef<T>(*const_cast<T*>(p)).load(order::memory_order_acquire);
-}
+// Words in GPU memory.  On the GPU in PTX, with the state space named: through a generic pointer
+// each atomic would also carry code for shared and local memory, and a reduction would be an atomic
+// that returns a value.
 template <typename T>
 GIN_HOST_DEVICE inline T load_relaxed_gpu(const T* p) {
-  return GpuRef<T>(*const_cast<T*>(p)).load(order::memory_order_relaxed);
-}
-template <typename T>
-GIN_HOST_DEVICE inline void store_release_gpu(T* p, T v) {
-  GpuRef<T>(*p).store(v, order::memory_order_release);
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  T v;
+  if constexpr (sizeof(T) == 8) {
+    asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];"
+                 : "=l"(v)
+                 : "l"(__cvta_generic_to_global(p))
+                 : "memory");
+  } else {
+    asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];"
+                 : "=r"(v)
+                 : "l"(__cvta_generic_to_global(p))
+                 : "memory");
+  }
+  return v;
+#else
+  return std::atomic_ref<T>(*const_cast<T*>(p)).load(std::memory_order_relaxed);
+#endif
 }
 template <typename T>
 GIN_HOST_DEVICE inline void store_relaxed_gpu(T* p, T v) {
-  GpuRef<T>(*p).store(v, order::memory_order_relaxed);
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v)
+                 : "memory");
+  } else {
+    asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "r"(v)
+                 : "memory");
+  }
+#else
+  std::atomic_ref<T>(*p).store(v, std::memory_order_relaxed);
+#endif
 }
-template <typename T>
-GIN_HOST_DEVICE inline T fetch_add_gpu(T* p, T v) {
-  return GpuRef<T>(*p).fetch_add(v, order::memory_order_relaxed);
+GIN_HOST_DEVICE inline std::uint64_t fetch_add_gpu(std::uint64_t* p, std::uint64_t v) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t before;
+  asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+               : "=l"(before)
+               : "l"(__cvta_generic_to_global(p)), "l"(v)
+               : "memory");
+  return before;
+#else
+  return std::atomic_ref<std::uint64_t>(*p).fetch_add(v, std::memory_order_relaxed);
+#endif
 }
 
-// Raises *p to at least v.  On the GPU this is one red.max.
+// Raises *p to at least v.  On the GPU this is one reduction, for which nobody waits.  On the host
+// it also releases what was read before (has_credit).
 GIN_HOST_DEVICE inline void raise_to_gpu(std::uint64_t* p, std::uint64_t v) {
 #if defined(__CUDA_ARCH__)
-  GpuRef<std::uint64_t>(*p).fetch_max(v, order::memory_order_relaxed);
+  asm volatile("red.relaxed.gpu.global.max.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(p)), "l"(v)
+               : "memory");
 #else
   std::atomic_ref<std::uint64_t> ref(*p);
   std::uint64_t seen = ref.load(std::memory_order_relaxed);
-  while (seen < v && !ref.compare_exchange_weak(seen, v, std::memory_order_relaxed)) {
+  while (seen < v && !ref.compare_exchange_weak(seen, v, std::memory_order_release,
+                                                std::memory_order_relaxed)) {
   }
 #endif
 }
 
-// A try-lock in GPU memory: 0 is free.
-GIN_HOST_DEVICE inline bool try_lock_gpu(std::uint32_t* lock) {
-  return load_relaxed_gpu(lock) == 0 &&
-         GpuRef<std::uint32_t>(*lock).exchange(1, order::memory_order_acquire) == 0;
+// Elects one thread for a while: 0 is free.  Orders nothing on the GPU.
+GIN_HOST_DEVICE inline bool try_elect_gpu(std::uint32_t* taken) {
+  if (load_relaxed_gpu(taken) != 0) return false;
+#if defined(__CUDA_ARCH__)
+  std::uint32_t before;
+  asm volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], 1;"
+               : "=r"(before)
+               : "l"(__cvta_generic_to_global(taken))
+               : "memory");
+  return before == 0;
+#else
+  return std::atomic_ref<std::uint32_t>(*taken).exchange(1, std::memory_order_acquire) == 0;
+#endif
 }
-GIN_HOST_DEVICE inline void unlock_gpu(std::uint32_t* lock) {
-  store_release_gpu<std::uint32_t>(lock, 0);
+// Not before `behind` is known.
+GIN_HOST_DEVICE inline void end_election_gpu(std::uint32_t* taken, std::uint64_t behind) {
+#if defined(__CUDA_ARCH__)
+  asm volatile(
+      "{\n\t.reg .b64 d;\n\t.reg .b32 z;\n\tand.b64 d, %1, 0;\n\tcvt.u32.u64 z, d;\n\t"
+      "st.relaxed.gpu.global.b32 [%0], z;\n\t}" ::"l"(__cvta_generic_to_global(taken)),
+      "l"(behind)
+      : "memory");
+#else
+  (void)behind;
+  std::atomic_ref<std::uint32_t>(*taken).store(0, std::memory_order_release);
+#endif
 }
 
 // Orders this thread's earlier writes (and those it has synchronised with) before its later

@@ -33,7 +33,7 @@ GIN_HOST_DEVICE inline int done_state(const std::uint64_t* done, std::uint64_t t
 GIN_HOST_DEVICE inline ginResult_t flush_peer(const RingProducer& r, const std::uint64_t* done,
                                               std::uint32_t peer, const WaitLimits& limits) {
   const std::uint64_t target = load_relaxed_gpu(&r.last_posted[peer]);
-  Waiter waiter(limits);
+  Waiter waiter(limits, Pace::kBus);
   for (;;) {
     ginResult_t error = ginSuccess;
     const int s = target == 0 ? 1 : done_state(&done[peer], target, &error);

@@ -6,6 +6,8 @@
 #include "gin/queues/segment.h"
 #include "gin/queues/unit.h"
 
+#include <bit>
+
 namespace gin::queues {
 
 // One thread's.  The position is private truth: nothing is read back from the segment but units.
@@ -29,6 +31,34 @@ class RingConsumer {
     }
     position_ += n;
     return n;
+  }
+
+  // Copies up to max_units (>= kMaxUnits) into `out`, a line of the ring at a time, and hands up to
+  // max_records whole records to take(const Unit* copy, uint32 units), which returns whether it
+  // wants more.  What was copied and not taken stays in the ring.  Returns the records taken.
+  template <typename Take>
+  std::uint32_t drain(Unit* out, std::uint32_t max_units, std::uint32_t max_records, Take take) {
+    const std::uint64_t start = position_;
+    std::uint32_t copied = 0;
+    std::uint32_t at = 0;
+    std::uint32_t records = 0;
+    bool more = max_records != 0;
+    while (more && copied < max_units) {
+      // Line by line, so that the next lines are on their way while these records are taken.
+      const std::uint32_t n = copy_line(out + copied, start + copied, max_units - copied);
+      copied += n;
+      more = n != 0;
+      while (at < copied) {
+        const std::uint32_t units = guess_units(out[at]);
+        if (units > copied - at) break;  // its last units are still to come
+        position_ = start + at + units;
+        ++records;
+        const bool wanted = take(static_cast<const Unit*>(out + at), units);
+        at += units;
+        if (!wanted || records == max_records) return records;
+      }
+    }
+    return records;
   }
 
   // True when the next unit to copy is fresh (a cheap look without copying).
@@ -58,6 +88,44 @@ class RingConsumer {
   std::uint64_t depth() const { return std::uint64_t{1} << log2_depth_; }
 
  private:
+  static constexpr std::uint32_t kUnitsOfLine = kCacheLine / sizeof(Unit);
+  // How far ahead lines are asked for: they come from the other side of a bus.
+  static constexpr std::uint32_t kAhead = 16 * kUnitsOfLine;
+
+  // Copies fresh units from position `from` on, to the end of the line at most; each is loaded
+  // once.  Returns how many.
+  std::uint32_t copy_line(Unit* out, std::uint64_t from, std::uint32_t max) const {
+    const std::uint64_t slot = from & mask();
+    const std::uint64_t parity = lap_parity(from, log2_depth_);
+    const auto left = static_cast<std::uint32_t>(kUnitsOfLine - slot % kUnitsOfLine);
+    const std::uint32_t n = left < max ? left : max;
+    if (n < kUnitsOfLine) {
+      for (std::uint32_t i = 0; i < n; ++i) {
+        out[i] = load_unit(&units_[slot + i]);
+        if (!is_fresh(out[i], parity)) return i;
+      }
+      return n;
+    }
+    __builtin_prefetch(&units_[(slot + kAhead) & mask()]);
+    std::uint32_t fresh = 0;
+    for (std::uint32_t i = 0; i < kUnitsOfLine; ++i) {
+      out[i] = load_unit(&units_[slot + i]);
+      fresh |= static_cast<std::uint32_t>(is_fresh(out[i], parity)) << i;
+    }
+    return static_cast<std::uint32_t>(std::countr_one(fresh));
+  }
+
+  // record_units, but so that the processor need not wait for it: records mostly have as many units
+  // as the one before, and where the next one begins then follows from a guess that it checks.
+  std::uint32_t guess_units(const Unit& first) {
+    std::uint32_t units = record_units(first);
+    if (units != usual_units_) {
+      asm volatile("" : "+r"(units));  // or the compiler would use the loaded number in any case
+      usual_units_ = units;
+    }
+    return usual_units_;
+  }
+
   Unit load_fresh(std::uint64_t at) {
     const Unit u = load_unit(&units_[at & mask()]);
     fresh_ = is_fresh(u, lap_parity(at, log2_depth_));
@@ -68,6 +136,7 @@ class RingConsumer {
   const Unit* units_ = nullptr;
   std::uint64_t position_ = 0;
   std::uint32_t log2_depth_ = 0;
+  std::uint32_t usual_units_ = 1;
   bool fresh_ = false;
 };
 

@@ -161,6 +161,11 @@ GIN_HOST_DEVICE inline Record encode_bad_use(Field field, std::uint64_t value) {
   return r;
 }
 
+// True when the remote action takes a unit of its own.
+GIN_HOST_DEVICE constexpr bool is_wide(const Descriptor& d) {
+  return d.action != RemoteAction::kNone && (is_va(d.action) || d.addend > 0xffff);
+}
+
 // The first field whose value has no encoding, or kNone.
 GIN_HOST_DEVICE inline Field first_unencodable(const Descriptor& d) {
   if (d.peer >= kMaxRanks) return Field::kPeer;
@@ -173,6 +178,7 @@ GIN_HOST_DEVICE inline Field first_unencodable(const Descriptor& d) {
   if (d.bytes > kMaxBytes || (d.op == Op::kPutValue && d.bytes > 8)) return Field::kBytes;
   if (d.signal >= kMaxSignals) return Field::kSignal;
   if (d.counter >= kMaxCounters) return Field::kCounter;
+  if (base_units(d.op) == kMaxUnits && is_wide(d)) return Field::kRemoteAction;  // no unit is left
   return Field::kNone;
 }
 
@@ -213,7 +219,7 @@ GIN_HOST_DEVICE inline Record encode(const Descriptor& d) {
   if (const Field bad = first_unencodable(d); bad != Field::kNone) {
     return encode_bad_use(bad, value_of(d, bad));
   }
-  const bool wide = d.action != RemoteAction::kNone && (is_va(d.action) || d.addend > 0xffff);
+  const bool wide = is_wide(d);
   Record r{};
   r.units = base_units(d.op) + (wide ? 1 : 0);
   r.unit[0].lo =
@@ -243,10 +249,10 @@ GIN_HOST_DEVICE inline Record encode(const Descriptor& d) {
   }
   if (d.op == Op::kCompareSwap) r.unit[3] = Unit{d.compare & 0xffffffff, d.compare >> 32};
   if (wide) {
-    r.unit[r.units - 1].lo = (d.addend & 0xffffffff) |
-                             static_cast<std::uint64_t>(d.va_window) << 32 |
-                             (d.va_offset >> 31) << 44;
-    r.unit[r.units - 1].hi = d.addend >> 32 | (d.va_offset & bits::mask(31)) << 32;
+    Unit& last = r.unit[base_units(d.op)];  // not by r.units: an index known when compiling
+    last.lo = (d.addend & 0xffffffff) | static_cast<std::uint64_t>(d.va_window) << 32 |
+              (d.va_offset >> 31) << 44;
+    last.hi = d.addend >> 32 | (d.va_offset & bits::mask(31)) << 32;
   }
   return r;
 }

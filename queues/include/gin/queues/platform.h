@@ -7,6 +7,7 @@
 
 #if defined(__CUDACC__)
 #define GIN_HOST_DEVICE __host__ __device__
+#define GIN_DEVICE __device__
 #else
 #define GIN_HOST_DEVICE
 #endif

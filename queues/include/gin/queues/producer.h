@@ -10,18 +10,23 @@
 
 namespace gin::queues {
 
+// A GPU's line: what is written at every post must not share one with what is only read.
+inline constexpr std::size_t kGpuLine = 128;
+
 // Per context, in GPU memory (in the client's private memory when a CPU thread plays the GPU).
 // gind never sees it.  The arrays behind it are allocated with it.
-struct alignas(kCacheLine) ProducerState {
+struct alignas(kGpuLine) ProducerState {
   std::uint64_t head = 0;  // next free ring position
-  std::uint8_t pad0[kCacheLine - 8];
-  std::uint64_t cached_consumed = 0;  // copy of ContextControl::consumed
-  std::uint32_t refresh_lock = 0;     // the elected refresher holds it
-  std::uint32_t pad1 = 0;
-  std::uint64_t local_error = 0;  // error word latched by the poster (a credit wait that ended)
-  std::uint8_t pad2[kCacheLine - 24];
+  std::uint8_t pad0[kGpuLine - 8];
+  // These two are read by one 16-byte load at every post.
+  std::uint64_t cached_consumed = 0;  // copy of ContextControl::consumed; never falls
+  std::uint64_t local_error = 0;      // error word latched by the poster (a credit wait that ended)
+  std::uint32_t refreshing = 0;       // the elected refresher has set it
+  std::uint8_t pad1[kGpuLine - 20];
 };
-static_assert(sizeof(ProducerState) == 2 * kCacheLine);
+static_assert(sizeof(ProducerState) == 2 * kGpuLine);
+static_assert(offsetof(ProducerState, cached_consumed) % 16 == 0);
+static_assert(offsetof(ProducerState, local_error) == offsetof(ProducerState, cached_consumed) + 8);
 
 enum class Sharing : std::uint8_t { kShared = 0, kBlock = 1, kExclusive = 2 };
 
@@ -34,19 +39,70 @@ struct RingProducer {
   Sharing sharing = Sharing::kShared;
 
   GIN_HOST_DEVICE std::uint64_t depth() const { return std::uint64_t{1} << log2_depth; }
+  GIN_HOST_DEVICE bool shared() const { return sharing == Sharing::kShared; }
 };
 
-// True when positions below `end` may be written: the consumer has copied out what their slots
-// held.  The acquire pairs with the consumer's release of `consumed` (through the refresher's
-// release of the cached copy), so the stores that follow cannot overtake the consumer's load.
-GIN_HOST_DEVICE inline bool has_credit(const RingProducer& r, std::uint64_t end) {
-  if (end - load_acquire_gpu(&r.state->cached_consumed) <= r.depth()) return true;
-  // Out of credit by the cached copy: one elected thread reads host memory over PCIe.
-  if (!try_lock_gpu(&r.state->refresh_lock)) return false;
+// What a post looks at before it stores.
+struct Credit {
+  std::uint64_t consumed;  // at least so much is copied out
+  std::uint64_t error;     // local_error
+};
+
+// On the GPU the loads are not acquire, which would empty the L1 cache at every post: the stores
+// that follow depend on the branch on their value, and a GPU performs no store before it is issued.
+// One-producer rings use plain loads, which hit that cache: what they read was written by this
+// block, or by one that has synchronised with it.
+GIN_HOST_DEVICE inline Credit load_credit(const RingProducer& r) {
+#if defined(__CUDA_ARCH__)
+  Credit c;
+  if (r.shared()) {
+    asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(c.consumed), "=l"(c.error)
+                 : "l"(&r.state->cached_consumed)
+                 : "memory");
+  } else {
+    asm volatile("ld.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(c.consumed), "=l"(c.error)
+                 : "l"(&r.state->cached_consumed)
+                 : "memory");
+  }
+  return c;
+#else
+  return Credit{
+      std::atomic_ref<std::uint64_t>(r.state->cached_consumed).load(std::memory_order_acquire),
+      load_relaxed_gpu(&r.state->local_error)};
+#endif
+}
+
+GIN_HOST_DEVICE inline bool covers(const RingProducer& r, const Credit& credit, std::uint64_t end) {
+  return end - credit.consumed <= r.depth();
+}
+
+// Reads the consumer's index over PCIe, where nobody else does so already.  In shared rings one
+// elected thread; the others watch the cached copy.
+GIN_HOST_DEVICE inline void refresh_credit(const RingProducer& r) {
+  if (!r.shared()) {
+    r.state->cached_consumed = load_acquire_sys(&r.control->consumed);
+    return;
+  }
+  if (!try_elect_gpu(&r.state->refreshing)) return;
   const std::uint64_t consumed = load_acquire_sys(&r.control->consumed);
-  store_release_gpu(&r.state->cached_consumed, consumed);
-  unlock_gpu(&r.state->refresh_lock);
-  return end - consumed <= r.depth();
+  raise_to_gpu(&r.state->cached_consumed, consumed);
+  end_election_gpu(&r.state->refreshing, consumed);
+}
+
+// True when positions below `end` may be written: the consumer has copied out what their slots
+// held.  The refresher's acquire pairs with the consumer's release of `consumed`, so the stores
+// that follow cannot overtake the consumer's load.
+GIN_HOST_DEVICE inline bool has_credit(const RingProducer& r, std::uint64_t end) {
+  if (covers(r, load_credit(r), end)) return true;
+  refresh_credit(r);
+  return covers(r, load_credit(r), end);
+}
+
+// The rest of a shared ring is lost behind units that nobody will store.
+GIN_HOST_DEVICE inline void latch(const RingProducer& r, ginResult_t code) {
+  store_relaxed_gpu(&r.state->local_error, make_error_word(code));
 }
 
 // Reserves n units (n <= depth).  In shared rings a wait that ends early leaves units reserved that
@@ -54,20 +110,21 @@ GIN_HOST_DEVICE inline bool has_credit(const RingProducer& r, std::uint64_t end)
 // before there is credit, and the context stays usable.
 GIN_HOST_DEVICE inline ginResult_t reserve(const RingProducer& r, std::uint32_t n,
                                            const WaitLimits& limits, std::uint64_t* position) {
-  if (const std::uint64_t e = load_relaxed_gpu(&r.state->local_error)) return error_code(e);
-  const bool shared = r.sharing == Sharing::kShared;
-  const std::uint64_t at =
-      shared ? fetch_add_gpu<std::uint64_t>(&r.state->head, n) : load_relaxed_gpu(&r.state->head);
-  if (!has_credit(r, at + n)) {
+  const bool shared = r.shared();
+  const Credit credit = load_credit(r);  // first: its latency hides behind that of the atomic
+  if (!shared && credit.error != 0) return error_code(credit.error);
+  const std::uint64_t at = shared ? fetch_add_gpu(&r.state->head, n) : r.state->head;
+  if (credit.error != 0) return error_code(credit.error);  // the ring is lost, so is this hole
+  if (!covers(r, credit, at + n)) {
     Waiter waiter(limits);
-    do {
+    while (!has_credit(r, at + n)) {
       if (const ginResult_t stop = waiter.step(); stop != ginSuccess) {
-        if (shared) store_release_gpu(&r.state->local_error, make_error_word(stop));
+        if (shared) latch(r, stop);
         return stop;
       }
-    } while (!has_credit(r, at + n));
+    }
   }
-  if (!shared) store_relaxed_gpu(&r.state->head, at + n);
+  if (!shared) r.state->head = at + n;
   *position = at;
   return ginSuccess;
 }
@@ -77,24 +134,89 @@ GIN_HOST_DEVICE inline ginResult_t reserve(const RingProducer& r, std::uint32_t 
 GIN_HOST_DEVICE inline void store_record(const RingProducer& r, std::uint64_t position,
                                          const Record& record) {
   const std::uint64_t index_mask = r.depth() - 1;
-  for (std::uint32_t i = 0; i < record.units; ++i) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll  // a record indexed by a variable would not stay in registers
+#endif
+  for (std::uint32_t i = 0; i < kMaxUnits; ++i) {
+    if (i >= record.units) break;
     const std::uint64_t at = position + i;
     store_unit(&r.units[at & index_mask], record.unit[i], lap_parity(at, r.log2_depth));
   }
 }
 
-// Posts one record towards `peer`.  Payload must have been released before (fence_release_sys).
-GIN_HOST_DEVICE inline ginResult_t post(const RingProducer& r, std::uint32_t peer,
-                                        const Record& record, const WaitLimits& limits,
-                                        std::uint64_t* end) {
+// `end` is the end of the latest record to `peer`; later ones may have come before.
+GIN_HOST_DEVICE inline void note_posted(const RingProducer& r, std::uint32_t peer,
+                                        std::uint64_t end) {
+  if (r.shared()) {
+    raise_to_gpu(&r.last_posted[peer], end);
+  } else {
+    store_relaxed_gpu(&r.last_posted[peer], end);
+  }
+}
+
+// Posts one record towards `peer`, by this thread alone.  Payload must have been released before
+// (fence_release_sys).
+GIN_HOST_DEVICE inline ginResult_t post_alone(const RingProducer& r, std::uint32_t peer,
+                                              const Record& record, const WaitLimits& limits,
+                                              std::uint64_t* end) {
   std::uint64_t position = 0;
   if (const ginResult_t res = reserve(r, record.units, limits, &position); res != ginSuccess) {
     return res;
   }
   *end = position + record.units;
-  raise_to_gpu(&r.last_posted[peer], *end);
+  note_posted(r, peer, *end);
   store_record(r, position, record);
   return ginSuccess;
+}
+
+// A thread that owns a one-producer ring: head and credit are in registers, so that a post reads no
+// memory.  While it lives nobody else may post to the ring; the head is stored at every post, so
+// the next one finds it.
+class ThreadProducer {
+ public:
+  GIN_HOST_DEVICE explicit ThreadProducer(const RingProducer& r)
+      : r_(r), head_(r.state->head), limit_(load_credit(r).consumed + r.depth()) {}
+
+  // As post_alone.
+  GIN_HOST_DEVICE ginResult_t post(std::uint32_t peer, const Record& record,
+                                   const WaitLimits& limits, std::uint64_t* end) {
+    const std::uint64_t past = head_ + record.units;
+    if (past > limit_) {
+      Waiter waiter(limits);
+      while (!has_credit(r_, past)) {
+        if (const ginResult_t stop = waiter.step(); stop != ginSuccess) return stop;
+      }
+      limit_ = load_credit(r_).consumed + r_.depth();
+    }
+    *end = past;
+    note_posted(r_, peer, past);
+    store_record(r_, head_, record);
+    head_ = past;
+    r_.state->head = past;
+    return ginSuccess;
+  }
+
+ private:
+  const RingProducer& r_;
+  std::uint64_t head_;
+  std::uint64_t limit_;  // positions below it may be written
+};
+
+}  // namespace gin::queues
+
+#include "gin/queues/warp_post.h"
+
+namespace gin::queues {
+
+// Posts one record towards `peer`.  On the GPU, lanes of a warp that post to one shared ring at the
+// same moment share one reservation.
+GIN_HOST_DEVICE inline ginResult_t post(const RingProducer& r, std::uint32_t peer,
+                                        const Record& record, const WaitLimits& limits,
+                                        std::uint64_t* end) {
+#if defined(__CUDA_ARCH__)
+  if (r.shared()) return post_with_neighbours(r, peer, record, limits, end);
+#endif
+  return post_alone(r, peer, record, limits, end);
 }
 
 }  // namespace gin::queues

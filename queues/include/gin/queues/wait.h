@@ -56,16 +56,20 @@ struct WaitLimits {
   const std::uint64_t* comm_error = nullptr;     // written by the client's monitor thread
 };
 
+// What a look at the condition costs: a load over a bus is pause enough by itself.
+enum class Pace : std::uint8_t { kMemory, kBus };
+
 // One wait loop: call step() between two looks at the condition; anything but ginSuccess ends it.
 // The host backs off from spinning to yielding to short sleeps: ranks may outnumber cores.
 class Waiter {
  public:
-  GIN_HOST_DEVICE explicit Waiter(const WaitLimits& limits) : limits_(limits) {}
+  GIN_HOST_DEVICE explicit Waiter(const WaitLimits& limits, Pace pace = Pace::kMemory)
+      : limits_(limits), pace_(pace) {}
 
   GIN_HOST_DEVICE ginResult_t step() {
     ++spins_;
     if (spins_ % kCheckEvery != 0) {
-      cpu_relax();
+      pause();
       return ginSuccess;
     }
     return check_and_back_off();
@@ -79,6 +83,13 @@ class Waiter {
   static constexpr std::uint32_t kYieldAfter = 512;     // spins: about 10 us
   static constexpr std::uint32_t kSleepAfter = 20'000;  // spins; each 16th is a yield by then
 #endif
+
+  GIN_HOST_DEVICE void pause() const {
+#if defined(__CUDA_ARCH__)
+    if (pace_ == Pace::kBus) return;
+#endif
+    cpu_relax();
+  }
 
   GIN_HOST_DEVICE ginResult_t check_and_back_off() {
     if (limits_.abort_flag != nullptr && load_relaxed_sys(limits_.abort_flag) != 0) {
@@ -111,6 +122,7 @@ class Waiter {
   WaitLimits limits_;
   std::uint64_t start_ns_ = 0;
   std::uint32_t spins_ = 0;
+  Pace pace_;
 };
 
 }  // namespace gin::queues

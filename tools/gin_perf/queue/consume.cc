@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gin_perf/queue/consume.h"
+
+#include "gin/queues/consumer.h"
+
+#include <vector>
+
+namespace gind::perf {
+namespace {
+
+namespace q = gin::queues;
+namespace k = gin::kernels;
+
+constexpr std::uint32_t kBatchUnits = 256;    // of one ring and turn; credit returns after it
+constexpr std::uint32_t kTurnsPerLook = 256;  // between two looks at the clock
+
+struct Drained {
+  q::RingConsumer ring;
+  q::ContextControl* control;
+};
+
+// What every thread posts next; the content follows from it.
+class Checker {
+ public:
+  explicit Checker(const QueueCase& what) : units_(what.units), next_(what.posters()) {}
+
+  bool right(const q::Unit* record, std::uint32_t n) {
+    const std::uint32_t thread = k::stream_thread(record[0]);
+    if (n != units_ || thread >= next_.size()) return false;
+    const std::uint64_t number = next_[thread]++;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const q::Unit expected = k::stream_unit(thread, number, n, i);
+      if (((record[i].lo ^ expected.lo) | (record[i].hi ^ expected.hi)) << 1 != 0) return false;
+    }
+    return true;
+  }
+  Error fault(const q::Unit* record) const {
+    const std::uint32_t thread = k::stream_thread(record[0]);
+    const std::string expected =
+        thread < next_.size() ? std::to_string(next_[thread] - 1) : "no such thread";
+    return {ginInternalError, "wrong record: thread " + std::to_string(thread) + ", number " +
+                                  std::to_string(k::stream_number(record[0])) + ", expected " +
+                                  expected};
+  }
+
+ private:
+  std::uint32_t units_;
+  std::vector<std::uint64_t> next_;
+};
+
+}  // namespace
+
+Result<Consumed> consume(const QueueDevice& device, const QueueCase& what, std::uint32_t log2_depth,
+                         bool verify, std::uint64_t timeout_ns) {
+  std::vector<Drained> rings;
+  for (std::uint32_t i = 0; i < what.rings(); ++i) {
+    rings.push_back({q::RingConsumer(device.units(i), log2_depth), device.control(i)});
+  }
+  Checker checker(what);
+  q::Unit copies[kBatchUnits];
+  const std::uint64_t total = what.total();
+  const std::uint64_t deadline = q::now_ns() + timeout_ns;
+  std::uint64_t taken = 0, began = 0, turns = 0;
+  const q::Unit* wrong = nullptr;
+  while (taken < total && wrong == nullptr) {
+    for (Drained& d : rings) {
+      const std::uint32_t n =
+          d.ring.drain(copies, kBatchUnits, kBatchUnits, [&](const q::Unit* r, std::uint32_t u) {
+            if (verify && !checker.right(r, u)) wrong = r;
+            return wrong == nullptr;
+          });
+      if (n == 0) continue;
+      // Pairs with the posters' reads of the credit: what they overwrite has been copied.
+      q::store_release_sys(&d.control->consumed, d.ring.position());
+      if (taken == 0) began = q::now_ns();
+      taken += n;
+      if (wrong != nullptr) break;
+    }
+    if (++turns % kTurnsPerLook == 0 && q::now_ns() > deadline) break;
+  }
+  if (wrong != nullptr) return checker.fault(wrong);
+  if (taken < total) {
+    return Error{ginTimeout, std::to_string(total - taken) + " of " + std::to_string(total) +
+                                 " records have not come"};
+  }
+  return Consumed{taken, q::now_ns() - began};
+}
+
+Result<void> answer_all(const QueueDevice& device, std::uint64_t trips, std::uint32_t log2_depth,
+                        std::uint64_t timeout_ns) {
+  q::RingConsumer ring(device.units(0), log2_depth);
+  q::Unit copies[q::kMaxUnits];
+  const std::uint64_t deadline = q::now_ns() + timeout_ns;
+  std::uint64_t turns = 0;
+  for (std::uint64_t done = 0; done < trips;) {
+    if (ring.copy_out(copies) != 0) {
+      q::store_release_sys(device.answer(), ++done);
+      // Credit after the answer: the poster does not wait for it.
+      q::store_release_sys(&device.control(0)->consumed, ring.position());
+    } else if (++turns % kTurnsPerLook == 0 && q::now_ns() > deadline) {
+      return Error{ginTimeout, "round trip " + std::to_string(done) + " has not begun"};
+    }
+  }
+  return {};
+}
+
+}  // namespace gind::perf
