@@ -86,6 +86,21 @@ Result<Consumed> consume(const QueueDevice& device, const QueueCase& what, std::
   return Consumed{taken, q::now_ns() - began};
 }
 
+double drain_rate(const QueueDevice& device, std::uint32_t log2_depth, std::uint64_t records) {
+  q::RingConsumer ring(device.units(0), log2_depth);
+  q::Unit copies[kBatchUnits];
+  std::uint64_t taken = 0, sum = 0;
+  const std::uint64_t began = q::now_ns();
+  for (std::uint32_t n = 1; n != 0 && taken < records; taken += n) {
+    n = ring.drain(copies, kBatchUnits, kBatchUnits, [&](const q::Unit* r, std::uint32_t) {
+      sum += r->lo ^ r->hi;  // something of each record is looked at
+      return true;
+    });
+  }
+  asm volatile("" ::"r"(sum));
+  return static_cast<double>(taken) * 1e3 / static_cast<double>(q::now_ns() - began + 1);
+}
+
 Result<void> answer_all(const QueueDevice& device, std::uint64_t trips, std::uint32_t log2_depth,
                         std::uint64_t timeout_ns) {
   q::RingConsumer ring(device.units(0), log2_depth);

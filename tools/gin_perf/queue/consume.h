@@ -19,6 +19,10 @@ struct Consumed {
 Result<Consumed> consume(const QueueDevice& device, const QueueCase& what, std::uint32_t log2_depth,
                          bool verify, std::uint64_t timeout_ns);
 
+// Takes the records of a ring that is full already: what the consumer does at best, in million
+// records a second.
+double drain_rate(const QueueDevice& device, std::uint32_t log2_depth, std::uint64_t records);
+
 // Answers `trips` records, one after the other.
 Result<void> answer_all(const QueueDevice& device, std::uint64_t trips, std::uint32_t log2_depth,
                         std::uint64_t timeout_ns);

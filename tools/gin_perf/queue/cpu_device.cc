@@ -35,6 +35,7 @@ class CpuQueueDevice final : public QueueDevice {
  public:
   ~CpuQueueDevice() override { (void)join(); }
   std::string name() const override { return "cpu"; }
+  bool is_gpu() const override { return false; }
 
   Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth) override {
     rings_.clear();

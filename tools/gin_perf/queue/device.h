@@ -33,6 +33,7 @@ class QueueDevice {
  public:
   virtual ~QueueDevice() = default;
   virtual std::string name() const = 0;
+  virtual bool is_gpu() const = 0;
   // Fresh rings; what was set up before is gone.
   virtual Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth) = 0;
   virtual const gin::queues::Unit* units(std::uint32_t ring) const = 0;

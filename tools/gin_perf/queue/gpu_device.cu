@@ -94,6 +94,7 @@ class GpuQueueDevice final : public QueueDevice {
  public:
   ~GpuQueueDevice() override { cudaStreamSynchronize(nullptr); }
   std::string name() const override { return name_; }
+  bool is_gpu() const override { return true; }
 
   Result<void> open() {
     int device = 0;

@@ -18,8 +18,17 @@ namespace gind::perf {
 namespace {
 
 constexpr int kDefaultDepth = 16384;
-constexpr int kRuns = 3;  // of each case; the median counts
+constexpr int kRounds = 5;  // through all cases, so that a slow moment of the machine meets all
 constexpr std::uint64_t kTrips = 20'000;
+
+struct Rates {
+  std::vector<double> runs;
+  std::vector<double> drained;  // the consumer alone, right after each run
+  static double median(std::vector<double> v) {
+    std::sort(v.begin(), v.end());
+    return v[v.size() / 2];
+  }
+};
 
 // Million records a second.
 Result<double> one_run(QueueDevice& device, const QueueCase& c, std::uint32_t log2_depth,
@@ -33,6 +42,18 @@ Result<double> one_run(QueueDevice& device, const QueueCase& c, std::uint32_t lo
   if (!joined) return joined.error();
   const double seconds = static_cast<double>(std::max<std::uint64_t>(consumed.value().took_ns, 1));
   return static_cast<double>(consumed.value().records) / seconds * 1e3;
+}
+
+// What one core takes from a ring that a warp has filled before.
+Result<double> drain_once(QueueDevice& device, std::uint32_t units, std::uint32_t log2_depth,
+                          std::uint64_t timeout) {
+  const std::uint32_t threads = device.is_gpu() ? 32 : 1;
+  const std::uint64_t each = (std::uint64_t{1} << log2_depth) / units / threads;
+  if (auto ready = device.set_up(1, log2_depth); !ready) return ready.error();
+  const QueueCase fill{1, threads, units, gin::kernels::PostMode::kTogether, each};
+  if (auto started = device.start(fill, timeout); !started) return started.error();
+  if (auto joined = device.join(); !joined) return joined.error();
+  return drain_rate(device, log2_depth, fill.total());
 }
 
 Result<Statistics> round_trips(QueueDevice& device, std::uint32_t log2_depth,
@@ -68,6 +89,23 @@ Result<void> run_queue(const Options& options) {
   }
   const int depth = options.queue_units != 0 ? options.queue_units : kDefaultDepth;
   const auto log2_depth = static_cast<std::uint32_t>(std::countr_zero(unsigned(depth)));
+  const auto timeout = static_cast<std::uint64_t>(options.timeout_s * 1e9);
+  std::vector<Rates> rates(cases.value().size());
+  std::uint64_t checked = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const QueueCase& c = cases.value()[i];
+      auto rate = one_run(*device, c, log2_depth, options);
+      auto drained = rate ? drain_once(*device, c.units, log2_depth, timeout) : rate.error();
+      if (!drained) {
+        return drained.error().with_context(
+            fmt::format("{} {}x{}, {} units", name_of(c.mode), c.blocks, c.threads, c.units));
+      }
+      rates[i].runs.push_back(rate.value());
+      rates[i].drained.push_back(drained.value());
+      if (options.verify) checked += c.total();
+    }
+  }
   nlohmann::json json = {{"schema", 1},
                          {"test", "queue"},
                          {"device", device->name()},
@@ -75,37 +113,31 @@ Result<void> run_queue(const Options& options) {
                          {"verified", options.verify},
                          {"results", nlohmann::json::array()}};
   fmt::print("gin-perf queue: {}, one consumer, depth {} units, median of {}, {}\n", device->name(),
-             depth, kRuns,
+             depth, kRounds,
              options.verify ? "every record and each thread's order checked" : "not checked");
-  fmt::print(" sharing    blocks x threads  units   M records/s   (min - max)        target\n");
-  std::uint64_t checked = 0;
-  for (const QueueCase& c : cases.value()) {
-    std::vector<double> rates;
-    for (int i = 0; i < kRuns; ++i) {
-      auto rate = one_run(*device, c, log2_depth, options);
-      if (!rate) {
-        return rate.error().with_context(
-            fmt::format("{} {}x{}, {} units", name_of(c.mode), c.blocks, c.threads, c.units));
-      }
-      rates.push_back(rate.value());
-      if (options.verify) checked += c.total();
-    }
-    std::sort(rates.begin(), rates.end());
-    const double median = rates[rates.size() / 2];
+  fmt::print(
+      " sharing    blocks x threads  units   M records/s   (min - max)        drain alone   "
+      "target\n");
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const QueueCase& c = cases.value()[i];
+    const double median = Rates::median(rates[i].runs);
+    const double drained = Rates::median(rates[i].drained);
+    const auto [low, high] = std::minmax_element(rates[i].runs.begin(), rates[i].runs.end());
     const double target = options.gpu ? target_of(c) : 0;
     fmt::print(
-        " {:<10} {:>6} x {:<8} {:>5}   {:>11.2f}   ({:.2f} - {:.2f})  {}\n", name_of(c.mode),
-        c.blocks, c.threads, c.units, median, rates.front(), rates.back(),
+        " {:<10} {:>6} x {:<8} {:>5}   {:>11.2f}   {:<18} {:>11.2f}   {}\n", name_of(c.mode),
+        c.blocks, c.threads, c.units, median, fmt::format("({:.2f} - {:.2f})", *low, *high),
+        drained,
         target != 0 ? fmt::format(">= {:g}{}", target, median >= target ? "" : "  missed") : "-");
-    std::fflush(stdout);
     json["results"].push_back({{"sharing", name_of(c.mode)},
                                {"blocks", c.blocks},
                                {"threads", c.threads},
                                {"units", c.units},
                                {"records", c.total()},
                                {"mrecords_per_sec", median},
-                               {"min", rates.front()},
-                               {"max", rates.back()},
+                               {"min", *low},
+                               {"max", *high},
+                               {"drain_alone", drained},
                                {"target", target}});
   }
   auto trips = round_trips(*device, log2_depth, options);

@@ -121,16 +121,10 @@ GIN_HOST_DEVICE inline bool try_elect_gpu(std::uint32_t* taken) {
   return std::atomic_ref<std::uint32_t>(*taken).exchange(1, std::memory_order_acquire) == 0;
 #endif
 }
-// Not before `behind` is known.
-GIN_HOST_DEVICE inline void end_election_gpu(std::uint32_t* taken, std::uint64_t behind) {
+GIN_HOST_DEVICE inline void end_election_gpu(std::uint32_t* taken) {
 #if defined(__CUDA_ARCH__)
-  asm volatile(
-      "{\n\t.reg .b64 d;\n\t.reg .b32 z;\n\tand.b64 d, %1, 0;\n\tcvt.u32.u64 z, d;\n\t"
-      "st.relaxed.gpu.global.b32 [%0], z;\n\t}" ::"l"(__cvta_generic_to_global(taken)),
-      "l"(behind)
-      : "memory");
+  store_relaxed_gpu<std::uint32_t>(taken, 0);
 #else
-  (void)behind;
   std::atomic_ref<std::uint32_t>(*taken).store(0, std::memory_order_release);
 #endif
 }

@@ -88,7 +88,8 @@ class RingConsumer {
   std::uint64_t depth() const { return std::uint64_t{1} << log2_depth_; }
 
  private:
-  static constexpr std::uint32_t kUnitsOfLine = kCacheLine / sizeof(Unit);
+  static constexpr std::uint32_t kUnitsOfLine = 4;
+  static_assert(kUnitsOfLine * sizeof(Unit) == kCacheLine);
   // How far ahead lines are asked for: they come from the other side of a bus.
   static constexpr std::uint32_t kAhead = 16 * kUnitsOfLine;
 
@@ -107,12 +108,8 @@ class RingConsumer {
       return n;
     }
     __builtin_prefetch(&units_[(slot + kAhead) & mask()]);
-    std::uint32_t fresh = 0;
-    for (std::uint32_t i = 0; i < kUnitsOfLine; ++i) {
-      out[i] = load_unit(&units_[slot + i]);
-      fresh |= static_cast<std::uint32_t>(is_fresh(out[i], parity)) << i;
-    }
-    return static_cast<std::uint32_t>(std::countr_one(fresh));
+    const std::uint32_t stale = copy_line_of_units(out, &units_[slot]) ^ (parity != 0 ? 0xffu : 0u);
+    return stale == 0 ? kUnitsOfLine : static_cast<std::uint32_t>(std::countr_zero(stale)) / 2;
   }
 
   // record_units, but so that the processor need not wait for it: records mostly have as many units

@@ -88,7 +88,7 @@ GIN_HOST_DEVICE inline void refresh_credit(const RingProducer& r) {
   if (!try_elect_gpu(&r.state->refreshing)) return;
   const std::uint64_t consumed = load_acquire_sys(&r.control->consumed);
   raise_to_gpu(&r.state->cached_consumed, consumed);
-  end_election_gpu(&r.state->refreshing, consumed);
+  end_election_gpu(&r.state->refreshing);  // issued behind the reduction, which needs the load
 }
 
 // True when positions below `end` may be written: the consumer has copied out what their slots
