@@ -5,7 +5,6 @@
 //   first_put_cuda NRANKS RANK ID_FILE       GIND_SOCKET names the gind of the rank
 #include "gin/device.cuh"
 #include "gin/gin.h"
-#include "map_for_gpu.h"
 #include "unique_id_file.h"
 
 #include <cstdint>
@@ -15,6 +14,12 @@
 static void check(ginResult_t result, const char* call) {
   if (result == ginSuccess) return;
   std::fprintf(stderr, "%s: %s: %s\n", call, ginGetErrorString(result), ginGetLastError());
+  std::exit(1);
+}
+
+static void cuda_check(cudaError_t result, const char* call) {
+  if (result == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorString(result));
   std::exit(1);
 }
 
@@ -38,6 +43,7 @@ static __global__ void kernel(ginDevComm_t dev, ginWindow_t window, ginResult_t*
 int main(int argc, char** argv) {
   if (argc != 4) return std::fprintf(stderr, "usage: first_put NRANKS RANK ID_FILE\n"), 2;
   const int nranks = std::atoi(argv[1]), rank = std::atoi(argv[2]);
+  cuda_check(cudaSetDevice(0), "cudaSetDevice");  // from here on memory and contexts are a GPU's
   ginUniqueId id;
   if (rank == 0) check(ginGetUniqueId(&id), "ginGetUniqueId");
   if (!share_unique_id(argv[3], rank, &id)) return std::fprintf(stderr, "no %s\n", argv[3]), 1;
@@ -56,14 +62,9 @@ int main(int argc, char** argv) {
   auto* words = static_cast<std::uint64_t*>(memory);
   words[0] = 1000 + static_cast<std::uint64_t>(rank);
   ginResult_t* result;
-  if (map_for_gpu(dev) != cudaSuccess || map_for_gpu(memory, 4096) != cudaSuccess ||
-      cudaMallocManaged(&result, sizeof *result) != cudaSuccess) {
-    return std::fprintf(stderr, "CUDA: %s\n", cudaGetErrorString(cudaGetLastError())), 1;
-  }
+  cuda_check(cudaMallocHost(&result, sizeof *result), "cudaMallocHost");
   kernel<<<1, 1>>>(dev, window, result);
-  if (const cudaError_t e = cudaDeviceSynchronize(); e != cudaSuccess) {
-    return std::fprintf(stderr, "kernel: %s\n", cudaGetErrorString(e)), 1;
-  }
+  cuda_check(cudaDeviceSynchronize(), "kernel");
   check(*result, "kernel");
   std::printf("rank %d of %d received %llu\n", rank, nranks, (unsigned long long)words[1]);
   const bool right = words[1] == 1000 + static_cast<std::uint64_t>((rank + nranks - 1) % nranks);

@@ -20,7 +20,7 @@ std::string range(std::uint64_t address, std::uint64_t bytes) {
 
 }  // namespace
 
-Result<void*> AllocationTable::allocate(std::uint64_t bytes) {
+Result<void*> AllocationTable::allocate(std::uint64_t bytes, const std::shared_ptr<Gpu>& gpu) {
   if (bytes == 0 || bytes > gin::queues::kMaxBytes) {
     return Error{ginInvalidArgument, "bytes is " + std::to_string(bytes) + ", expected 1 .. " +
                                          std::to_string(gin::queues::kMaxBytes)};
@@ -31,9 +31,36 @@ Result<void*> AllocationTable::allocate(std::uint64_t bytes) {
   auto mapping = Mapping::map(memfd.value().get(), 0, whole_pages);
   if (!mapping) return mapping.error();
   void* ptr = mapping.value().data();
-  by_address_.emplace(reinterpret_cast<std::uint64_t>(ptr),
-                      Allocation{std::move(memfd).value(), std::move(mapping).value(), bytes});
+  Allocation made;
+  made.memfd = std::move(memfd).value();
+  made.mapping = std::move(mapping).value();
+  made.bytes = bytes;
+  if (gpu != nullptr) {
+    if (auto mapped = map_into(*gpu, &made); !mapped) return mapped.error();
+  }
+  by_address_.emplace(reinterpret_cast<std::uint64_t>(ptr), std::move(made));
   return ptr;
+}
+
+Result<void> AllocationTable::map_into(Gpu& gpu, Allocation* allocation) {
+  const auto host = reinterpret_cast<std::uint64_t>(allocation->mapping.data());
+  auto mapped = gpu.map(allocation->mapping.data(), allocation->mapping.size());
+  if (!mapped) return mapped.error();
+  if (mapped.value().device_address() != host) {
+    return Error{ginNotSupported, "GPU " + std::to_string(gpu.ordinal()) +
+                                      " sees host memory at another address than the host: " +
+                                      hex(mapped.value().device_address()) + ", not " + hex(host)};
+  }
+  allocation->gpu = std::move(mapped).value();
+  return {};
+}
+
+Result<void> AllocationTable::map_all(const std::shared_ptr<Gpu>& gpu) {
+  for (auto& [address, allocation] : by_address_) {
+    if (allocation.gpu) continue;
+    if (auto mapped = map_into(*gpu, &allocation); !mapped) return mapped;
+  }
+  return {};
 }
 
 Result<Allocation*> AllocationTable::removable(void* ptr) {

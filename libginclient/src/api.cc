@@ -66,6 +66,11 @@ Result<ginDevCommRequirements_t> read_requirements(const ginDevCommRequirements_
     return Error{ginInvalidArgument,
                  "requirements.sharing is " + std::to_string(sharing) + ", expected 0 .. 2"};
   }
+  const int poster = value_of_enum(r.poster);
+  if (poster < ginPosterAuto || poster > ginPosterGpu) {
+    return Error{ginInvalidArgument,
+                 "requirements.poster is " + std::to_string(poster) + ", expected 0 .. 2"};
+  }
   if (r.timeoutNs < -1) {
     return Error{ginInvalidArgument, "requirements.timeoutNs is " + std::to_string(r.timeoutNs) +
                                          ", expected -1 (default), 0 (for ever) or more"};

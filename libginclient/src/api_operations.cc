@@ -18,6 +18,12 @@ Result<void> check_context(const ginDevComm_t* devComm, int context) {
   if (devComm->segment == nullptr) {
     return Error{ginInvalidArgument, "devComm is zero; make it with ginDevCommCreate"};
   }
+  if (devComm->device >= 0) {
+    return Error{ginInvalidUsage,
+                 "the contexts of this device communicator belong to kernels of GPU " +
+                     std::to_string(devComm->device) +
+                     "; a CPU thread needs one made with poster = ginPosterHost"};
+  }
   if (context < 0 || static_cast<std::uint32_t>(context) >= devComm->contexts) {
     return Error{ginInvalidArgument, "context is " + std::to_string(context) + ", expected 0 .. " +
                                          std::to_string(devComm->contexts - 1)};

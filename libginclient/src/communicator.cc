@@ -108,7 +108,44 @@ void Communicator::fill(ginCommProperties_t* p) const {
 
 Result<void*> Communicator::allocate(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  return allocations_.allocate(bytes);
+  auto gpu = gpu_of(ginPosterAuto);
+  if (!gpu) return gpu.error();
+  // A thread without CUDA may allocate for kernels that another one launches.
+  if (gpu.value() == nullptr && !gpus_.empty()) gpu = gpus_.front();
+  return allocations_.allocate(bytes, gpu.value());
+}
+
+Result<std::shared_ptr<Gpu>> Communicator::gpu_of(ginPoster_t poster) {
+  if (poster == ginPosterHost) return std::shared_ptr<Gpu>();
+  auto gpu = poster == ginPosterGpu ? Gpu::current() : Gpu::current_or_none();
+  if (!gpu || gpu.value() == nullptr) return gpu;
+  if (auto used = use(gpu.value()); !used) return used.error();
+  return gpu;
+}
+
+Result<void> Communicator::use(const std::shared_ptr<Gpu>& gpu) {
+  if (!gpu_words_) {
+    const CommWords& words = connection_->words();
+    auto mapped = gpu->map(words.page(), CommWords::page_bytes());
+    if (!mapped) return mapped.error();
+    gpu_words_ = std::move(mapped).value();
+    if (auto all = allocations_.map_all(gpu); !all) return all;
+  }
+  const std::lock_guard lock(gpus_mutex_);
+  if (std::find(gpus_.begin(), gpus_.end(), gpu) == gpus_.end()) gpus_.push_back(gpu);
+  return {};
+}
+
+std::optional<Error> Communicator::async_error() {
+  if (auto known = connection_->async_error()) return known;
+  const std::lock_guard lock(gpus_mutex_);
+  for (const std::shared_ptr<Gpu>& gpu : gpus_) {
+    if (auto healthy = gpu->healthy(); !healthy) {
+      connection_->report(healthy.error());
+      return healthy.error();
+    }
+  }
+  return std::nullopt;
 }
 
 Result<void> Communicator::free(void* ptr) {
@@ -190,7 +227,9 @@ Result<ginDevComm_t> Communicator::create_device_communicator(
   const std::lock_guard lock(mutex_);
   auto shape = shape_of(requirements, connection_->hello(), info_.nranks);
   if (!shape) return shape.error();
-  auto prepared = DeviceCommunicator::prepare(shape.value(), requirements.sharing);
+  auto gpu = gpu_of(requirements.poster);
+  if (!gpu) return gpu.error();
+  auto prepared = DeviceCommunicator::prepare(shape.value(), requirements.sharing, gpu.value());
   if (!prepared) return prepared.error();
   std::unique_ptr<DeviceCommunicator> made = std::move(prepared).value();
   auto request = protocol::make_message<protocol::DevCommCreate>(MessageType::kDevCommCreate, 0);
@@ -201,16 +240,17 @@ Result<ginDevComm_t> Communicator::create_device_communicator(
   auto reply = connection_->call<protocol::DevCommReady>(
       request, MessageType::kDevCommReady, connection_->collective_timeout(), made->memfd());
   if (!reply) return reply.error();
-  if (auto finished = made->finish(reply.value().dev_comm); !finished) return finished.error();
+  if (auto finished = made->finish(reply.value().dev_comm, local_ranks_); !finished) {
+    return finished.error();
+  }
   ginDevComm_t& handle = made->handle;
   handle.rank = info_.rank;
   handle.timeoutNs = requirements.timeoutNs < 0
                          ? connection_->hello().default_wait_ns
                          : static_cast<std::uint64_t>(requirements.timeoutNs);
-  handle.commError = connection_->error_word();
-  handle.abortFlag = connection_->abort_flag();
-  handle.localRanks = local_ranks_.data();
-  handle.nLocalRanks = static_cast<std::int32_t>(local_ranks_.size());
+  // The page has one address for host and GPU (checked for the memory of windows, too).
+  handle.commError = connection_->words().error();
+  handle.abortFlag = connection_->words().abort();
   handle.localRank = local_rank_;
   const ginDevComm_t copy = handle;
   if (!device_communicators_.emplace(copy.id, std::move(made)).second) {

@@ -27,7 +27,7 @@ class Communicator {
 
   Result<void> finalize();
   void abort() { connection_->abort(); }
-  std::optional<Error> async_error() const { return connection_->async_error(); }
+  std::optional<Error> async_error();
   int nranks() const { return info_.nranks; }
   int rank() const { return info_.rank; }
   void fill(ginCommProperties_t* properties) const;
@@ -44,6 +44,10 @@ class Communicator {
                const protocol::CommReady& info);
 
   Result<void> tell_freed(const Allocation& allocation);
+  // The GPU that `poster` means on this thread, null for the host; its kernels can reach the
+  // communicator's words and memory from now on.
+  Result<std::shared_ptr<Gpu>> gpu_of(ginPoster_t poster);
+  Result<void> use(const std::shared_ptr<Gpu>& gpu);
 
   // Where a registered window lies; nowhere for a window of no bytes at no address.
   struct Window {
@@ -52,9 +56,12 @@ class Communicator {
 
   std::mutex mutex_;
   std::shared_ptr<Connection> connection_;
+  GpuMapping gpu_words_;   // of the first GPU; mappings serve all of the process
+  std::mutex gpus_mutex_;  // held for moments: async_error waits for no other call
+  std::vector<std::shared_ptr<Gpu>> gpus_;
   Watch watch_;
   protocol::CommReady info_;
-  std::vector<std::uint16_t> local_ranks_;  // ascending; device communicators point to it
+  std::vector<std::uint16_t> local_ranks_;  // ascending
   std::int32_t local_rank_ = 0;
   AllocationTable allocations_;
   Fd nothing_;  // a page that stands in for the memory of windows without any

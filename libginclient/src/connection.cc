@@ -52,14 +52,20 @@ std::string seconds_text(Connection::Duration d) {
 
 }  // namespace
 
-Connection::Connection(Fd socket, std::string path)
-    : socket_(std::move(socket)), path_(std::move(path)), pid_(::getpid()) {}
+Connection::Connection(Fd socket, std::string path, CommWords words)
+    : words_(std::move(words)),
+      socket_(std::move(socket)),
+      path_(std::move(path)),
+      pid_(::getpid()) {}
 
 Result<std::shared_ptr<Connection>> Connection::open() {
   const std::string path = socket_path();
   auto socket = connect_to(path, Clock::now() + kHandshakeTimeout);
   if (!socket) return socket.error();
-  auto connection = std::make_shared<Connection>(std::move(socket).value(), path);
+  auto words = CommWords::make();
+  if (!words) return words.error();
+  auto connection =
+      std::make_shared<Connection>(std::move(socket).value(), path, std::move(words).value());
   if (auto said = connection->say_hello(); !said) {
     return said.error().with_context("handshake with gind at " + path);
   }
@@ -264,17 +270,24 @@ void Connection::give_up_locked(const Error& error) {
 // The first error stays.  Release: pairs with nothing but the value; waits read it relaxed.
 void Connection::raise_error_word(std::uint64_t word) {
   std::uint64_t none = 0;
-  std::atomic_ref<std::uint64_t>(words_.error)
+  std::atomic_ref<std::uint64_t>(*words_.error())
       .compare_exchange_strong(none, word, std::memory_order_release, std::memory_order_relaxed);
 }
 
 void Connection::abort() {
   if (::getpid() != pid_) return;
-  std::atomic_ref<std::uint32_t>(words_.abort).store(1, std::memory_order_release);
+  std::atomic_ref<std::uint32_t>(*words_.abort()).store(1, std::memory_order_release);
   give_up({ginAborted, "the communicator was aborted by ginCommAbort"});
 }
 
+void Connection::report(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!async_error_) async_error_ = error;
+  raise_error_word(gin::queues::make_error_word(error.code));
+}
+
 void Connection::leave_to_parent() {
+  words_.leave_to_parent();
   raise_error_word(gin::queues::make_error_word(ginInvalidUsage));
   socket_.reset();
 }

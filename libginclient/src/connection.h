@@ -2,6 +2,7 @@
 // One connection to gind: requests with deadlines, events, and the words that end device waits.
 #pragma once
 
+#include "comm_words.h"
 #include "gind/common/fd.h"
 #include "gind/common/result.h"
 #include "gind/protocol/client.h"
@@ -32,7 +33,7 @@ class Connection {
 
   // Connects to $GIND_SOCKET, or /run/gind/gind.sock, and exchanges versions.
   static Result<std::shared_ptr<Connection>> open();
-  Connection(Fd socket, std::string path);
+  Connection(Fd socket, std::string path, CommWords words);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -67,8 +68,9 @@ class Connection {
   std::optional<Error> async_error() const;
 
   int socket() const { return socket_.get(); }
-  const std::uint64_t* error_word() const { return &words_.error; }
-  const std::uint32_t* abort_flag() const { return &words_.abort; }
+  const CommWords& words() const { return words_; }
+  // Latches an error that this library has found by itself.
+  void report(const Error& error);
 
  private:
   Result<void> say_hello();
@@ -84,13 +86,7 @@ class Connection {
   void give_up_locked(const Error& error);
   void raise_error_word(std::uint64_t word);
 
-  // Device waits look at these; a line of their own keeps the rest's traffic away.
-  struct alignas(64) Words {
-    std::uint64_t error = 0;
-    std::uint32_t abort = 0;
-  };
-
-  Words words_;
+  CommWords words_;
   Fd socket_;
   const std::string path_;
   const pid_t pid_;

@@ -3,11 +3,8 @@
 
 #include "gin/queues/producer.h"
 
-#include <sys/mman.h>
-
 #include <bit>
-#include <cerrno>
-#include <new>
+#include <cstring>
 #include <utility>
 
 namespace gind::client {
@@ -27,27 +24,6 @@ Result<std::uint32_t> pick(const char* name, int asked, int unset, std::uint32_t
 }
 
 }  // namespace
-
-Result<PrivateMemory> PrivateMemory::allocate(std::uint64_t bytes) {
-  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) {
-    return system_error("allocation of " + std::to_string(bytes) + " bytes", errno);
-  }
-  PrivateMemory m;
-  m.data_ = static_cast<char*>(p);
-  m.bytes_ = bytes;
-  return m;
-}
-PrivateMemory::PrivateMemory(PrivateMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-PrivateMemory& PrivateMemory::operator=(PrivateMemory&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-PrivateMemory::~PrivateMemory() {
-  if (data_ != nullptr) ::munmap(data_, bytes_);
-}
 
 Result<q::SegmentShape> shape_of(const ginDevCommRequirements_t& requirements,
                                  const protocol::HelloReply& defaults, int nranks) {
@@ -69,21 +45,72 @@ Result<q::SegmentShape> shape_of(const ginDevCommRequirements_t& requirements,
 }
 
 Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::prepare(
-    const q::SegmentShape& shape, ginSharing_t sharing) {
+    const q::SegmentShape& shape, ginSharing_t sharing, std::shared_ptr<Gpu> gpu) {
   auto made = std::make_unique<DeviceCommunicator>();
   made->shape_ = shape;
   made->layout_ = q::layout_of(shape);
+  made->gpu_ = std::move(gpu);
   made->handle.sharing = static_cast<std::uint32_t>(sharing);
+  made->handle.device = made->gpu_ != nullptr ? made->gpu_->ordinal() : -1;
   auto memfd = create_memfd("gin-control", made->layout_.total_bytes);
   if (!memfd) return memfd.error();
   made->memfd_ = std::move(memfd).value();
   auto mapping = Mapping::map(made->memfd_.get(), 0, made->layout_.total_bytes);
   if (!mapping) return mapping.error();
   made->segment_ = std::move(mapping).value();
+  if (made->gpu_ != nullptr) {
+    auto mapped = made->gpu_->map(made->segment_.data(), made->layout_.total_bytes);
+    if (!mapped) return mapped.error();
+    made->gpu_segment_ = std::move(mapped).value();
+  }
   return made;
 }
 
-Result<void> DeviceCommunicator::finish(std::uint32_t id) {
+Result<void> DeviceCommunicator::write_state(std::uint64_t offset, const void* from,
+                                             std::uint64_t bytes) {
+  if (gpu_ != nullptr) return gpu_->write(gpu_state_.address() + offset, from, bytes);
+  std::memcpy(state_.data() + offset, from, bytes);
+  return {};
+}
+
+Result<void> DeviceCommunicator::make_state(const std::vector<std::uint64_t>& start,
+                                            const std::vector<std::uint16_t>& local_ranks) {
+  // All of a GPU's lines: the arrays follow one another without sharing any.
+  const std::uint64_t last_posted = sizeof(q::ProducerState);
+  const std::uint64_t signal_base = q::align_up(last_posted + shape_.ranks * 8ull, q::kGpuLine);
+  const std::uint64_t counter_base = q::align_up(signal_base + shape_.signals * 8ull, q::kGpuLine);
+  const std::uint64_t stride = q::align_up(counter_base + shape_.counters * 8ull, q::kGpuLine);
+  const std::uint64_t table = stride * shape_.contexts;
+  const std::uint64_t table_bytes = local_ranks.size() * sizeof local_ranks[0];
+  if (gpu_ != nullptr) {
+    auto memory = gpu_->allocate(table + table_bytes);
+    if (!memory) return memory.error();
+    gpu_state_ = std::move(memory).value();
+    handle.state = reinterpret_cast<char*>(gpu_state_.address());
+  } else {
+    auto memory = PrivateMemory::allocate(table + table_bytes);
+    if (!memory) return memory.error();
+    state_ = std::move(memory).value();
+    handle.state = state_.data();
+  }
+  for (std::uint32_t c = 0; c < shape_.contexts; ++c) {
+    // The reset offsets stay 0: a faster peer's first signal may be here already.
+    q::ProducerState producer;
+    producer.head = producer.cached_consumed = start[c];
+    if (auto r = write_state(c * stride, &producer, sizeof producer); !r) return r;
+  }
+  if (auto r = write_state(table, local_ranks.data(), table_bytes); !r) return r;
+  handle.stateStride = stride;
+  handle.lastPostedOffset = last_posted;
+  handle.signalBaseOffset = signal_base;
+  handle.counterBaseOffset = counter_base;
+  handle.localRanks = reinterpret_cast<const std::uint16_t*>(handle.state + table);
+  handle.nLocalRanks = static_cast<std::int32_t>(local_ranks.size());
+  return {};
+}
+
+Result<void> DeviceCommunicator::finish(std::uint32_t id,
+                                        const std::vector<std::uint16_t>& local_ranks) {
   const q::SegmentView view(segment_.data(), layout_);
   if (const char* fault = q::header_fault(view, shape_); fault != nullptr) {
     const bool version = view.header()->version != q::kSegmentVersion;
@@ -92,27 +119,20 @@ Result<void> DeviceCommunicator::finish(std::uint32_t id) {
                      "; its layout has version " + std::to_string(view.header()->version) +
                      ", this library's version " + std::to_string(q::kSegmentVersion)};
   }
-  const std::uint64_t last_posted = sizeof(q::ProducerState);
-  const std::uint64_t signal_base = q::align_up(last_posted + shape_.ranks * 8ull, q::kCacheLine);
-  const std::uint64_t counter_base =
-      q::align_up(signal_base + shape_.signals * 8ull, q::kCacheLine);
-  const std::uint64_t stride = q::align_up(counter_base + shape_.counters * 8ull, q::kCacheLine);
-  auto state = PrivateMemory::allocate(stride * shape_.contexts);
-  if (!state) return state.error();
-  state_ = std::move(state).value();
+  std::vector<std::uint64_t> start;
   for (std::uint32_t c = 0; c < shape_.contexts; ++c) {
-    auto* producer = new (state_.data() + c * stride) q::ProducerState;
     // Where gind begins to read; it has stored it before its reply.
-    producer->head = producer->cached_consumed = q::load_acquire_sys(&view.control(c)->consumed);
-    // The reset offsets stay 0: a faster peer's first signal may be here already.
+    start.push_back(q::load_acquire_sys(&view.control(c)->consumed));
   }
+  if (auto made = make_state(start, local_ranks); !made) return made;
   handle.nRanks = static_cast<std::int32_t>(shape_.ranks);
   handle.contexts = shape_.contexts;
   handle.signals = shape_.signals;
   handle.counters = shape_.counters;
   handle.log2Depth = static_cast<std::uint32_t>(std::countr_zero(shape_.ring_units));
   handle.id = id;
-  handle.segment = static_cast<char*>(segment_.data());
+  handle.segment = gpu_ != nullptr ? reinterpret_cast<char*>(gpu_segment_.device_address())
+                                   : static_cast<char*>(segment_.data());
   handle.controlOffset = layout_.control;
   handle.doneOffset = layout_.done;
   handle.doneStride = layout_.done_stride;
@@ -122,11 +142,6 @@ Result<void> DeviceCommunicator::finish(std::uint32_t id) {
   handle.counterStride = layout_.counter_stride;
   handle.ringOffset = layout_.rings;
   handle.ringStride = layout_.ring_stride;
-  handle.state = state_.data();
-  handle.stateStride = stride;
-  handle.lastPostedOffset = last_posted;
-  handle.signalBaseOffset = signal_base;
-  handle.counterBaseOffset = counter_base;
   return {};
 }
 

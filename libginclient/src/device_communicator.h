@@ -8,26 +8,14 @@
 #include "gind/common/memfd.h"
 #include "gind/common/result.h"
 #include "gind/protocol/client.h"
+#include "gpu/gpu.h"
+#include "private_memory.h"
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace gind::client {
-
-// Zeroed anonymous memory, given back on destruction.
-class PrivateMemory {
- public:
-  static Result<PrivateMemory> allocate(std::uint64_t bytes);
-  PrivateMemory() = default;
-  PrivateMemory(PrivateMemory&& other) noexcept;
-  PrivateMemory& operator=(PrivateMemory&& other) noexcept;
-  ~PrivateMemory();
-  char* data() const { return data_; }
-
- private:
-  char* data_ = nullptr;
-  std::uint64_t bytes_ = 0;
-};
 
 // The shape that the requirements ask for, with gind's defaults filled in.
 Result<gin::queues::SegmentShape> shape_of(const ginDevCommRequirements_t& requirements,
@@ -35,23 +23,33 @@ Result<gin::queues::SegmentShape> shape_of(const ginDevCommRequirements_t& requi
 
 class DeviceCommunicator {
  public:
-  // Makes and maps the segment; its memfd then goes to gind.
+  // Makes and maps the segment; its memfd then goes to gind.  gpu: whose kernels post, null for the
+  // host.
   static Result<std::unique_ptr<DeviceCommunicator>> prepare(const gin::queues::SegmentShape& shape,
-                                                             ginSharing_t sharing);
+                                                             ginSharing_t sharing,
+                                                             std::shared_ptr<Gpu> gpu);
   int memfd() const { return memfd_.get(); }
 
   // When gind has published it: checks its header and builds the handle.  What is not about the
-  // segment is the caller's to fill in: rank, local ranks, timeout, error word and abort flag.
-  Result<void> finish(std::uint32_t id);
+  // segment is the caller's to fill in: rank, timeout, error word and abort flag.
+  Result<void> finish(std::uint32_t id, const std::vector<std::uint16_t>& local_ranks);
 
   ginDevComm_t handle{};
 
  private:
+  // The posters' memory behind the handle, with the heads at `start`.
+  Result<void> make_state(const std::vector<std::uint64_t>& start,
+                          const std::vector<std::uint16_t>& local_ranks);
+  Result<void> write_state(std::uint64_t offset, const void* from, std::uint64_t bytes);
+
   gin::queues::SegmentShape shape_;
   gin::queues::SegmentLayout layout_;
   Fd memfd_;
   Mapping segment_;
-  PrivateMemory state_;
+  std::shared_ptr<Gpu> gpu_;
+  GpuMapping gpu_segment_;
+  PrivateMemory state_;  // one of the two
+  GpuMemory gpu_state_;
 };
 
 }  // namespace gind::client

@@ -25,8 +25,10 @@ typedef struct ginDevComm {
   uint32_t signals;  /* per context */
   uint32_t counters; /* per context */
   uint32_t log2Depth;
-  uint32_t sharing;   /* ginSharing_t */
-  uint32_t id;        /* within the communicator */
+  uint32_t sharing; /* ginSharing_t */
+  uint32_t id;      /* within the communicator */
+  int32_t device;   /* CUDA ordinal of the GPU whose kernels use it; -1: threads of the host */
+  uint32_t reserved;
   uint64_t timeoutNs; /* default deadline of waits; 0: for ever */
 
   /* The control segment, shared with gind. */

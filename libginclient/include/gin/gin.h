@@ -75,7 +75,8 @@ GIN_API ginResult_t ginCommDestroy(ginComm_t comm);
 GIN_API ginResult_t ginCommAbort(ginComm_t comm);
 
 /* *error: ginSuccess, or the first error that befell the communicator (its text is then this
- * thread's ginGetLastError). */
+ * thread's ginGetLastError).  ginUnhandledCudaError: a kernel of this process has trapped, and with
+ * it the contexts of that GPU are lost. */
 GIN_API ginResult_t ginCommGetAsyncError(ginComm_t comm, ginResult_t* error);
 
 GIN_API ginResult_t ginCommCount(ginComm_t comm, int* nranks);
@@ -98,7 +99,8 @@ typedef struct ginCommProperties {
 GIN_API ginResult_t ginCommQueryProperties(ginComm_t comm, ginCommProperties_t* properties);
 
 typedef enum ginMemKind {
-  ginMemHost = 0,  /* a memfd shared with gind; GPU-mapped where CUDA is used */
+  ginMemHost = 0,  /* a memfd shared with gind; mapped into the GPUs of a process that uses CUDA, at
+                    * the same address there */
   ginMemDevice = 1 /* GPU memory; not supported yet */
 } ginMemKind_t;
 
@@ -119,6 +121,14 @@ GIN_API ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t byte
 /* Collective.  No operation may be using the window on any rank (flush first). */
 GIN_API ginResult_t ginCommWindowDeregister(ginComm_t comm, ginWindow_t window);
 
+/* Whose threads use a device communicator. */
+typedef enum ginPoster {
+  ginPosterAuto =
+      0, /* kernels where the calling thread has a current CUDA context, else the host */
+  ginPosterHost = 1, /* threads of the host */
+  ginPosterGpu = 2   /* kernels on the calling thread's current CUDA device */
+} ginPoster_t;
+
 typedef struct ginDevCommRequirements {
   size_t size;    /* in: sizeof(ginDevCommRequirements) */
   int contexts;   /* 1..256; 0: the daemon's default; the same on all ranks */
@@ -127,21 +137,27 @@ typedef struct ginDevCommRequirements {
   int queueDepth; /* ring units (16 bytes), power of two, 64..2^20; 0: default */
   ginSharing_t sharing;
   int64_t timeoutNs; /* default deadline of device waits; 0: for ever; -1: the daemon's default */
+  ginPoster_t poster;
 } ginDevCommRequirements_t;
 #define GIN_DEV_COMM_REQUIREMENTS_INITIALIZER \
-  { sizeof(ginDevCommRequirements_t), 0, -1, -1, 0, ginSharingShared, -1 }
+  { sizeof(ginDevCommRequirements_t), 0, -1, -1, 0, ginSharingShared, -1, ginPosterAuto }
 
 /* Collective.  *devComm is passed by value to kernels (or to threads that play them); it is valid
- * until ginDevCommDestroy or ginCommDestroy.  requirements->size may be larger than this library's
- * struct when what is beyond is zero (ginNotSupported otherwise), never smaller. */
+ * until ginDevCommDestroy or ginCommDestroy.  Its contexts belong to one GPU, or to the host; which
+ * is in devComm->device.  The ranks need not agree on it.
+ * Errors: ginInvalidUsage (ginPosterGpu without a current CUDA context), ginNotSupported
+ * (ginPosterGpu in a library built without the CUDA parts), ginUnhandledCudaError, ginTimeout.
+ * requirements->size may be larger than this library's struct when what is beyond is zero
+ * (ginNotSupported otherwise), never smaller. */
 GIN_API ginResult_t ginDevCommCreate(ginComm_t comm, const ginDevCommRequirements_t* requirements,
                                      ginDevComm_t* devComm);
 /* Collective.  No kernel may be using it.  Local memory is freed and *devComm zeroed even when an
  * error is returned, unless *devComm is not one of this communicator's (ginInvalidArgument). */
 GIN_API ginResult_t ginDevCommDestroy(ginComm_t comm, ginDevComm_t* devComm);
 
-/* Operations posted by a CPU thread, for device communicators whose state is in host memory; the
- * semantics are those of the device functions (gin/device.cuh).  `timeoutNs` as above. */
+/* Operations posted by a CPU thread, for device communicators of the host (devComm->device is -1,
+ * else ginInvalidUsage); the semantics are those of the device functions (gin/device.cuh).
+ * `timeoutNs` as above. */
 typedef enum ginSignalOp {
   ginSignalNone = 0,
   ginSignalStrongAdd = 1,

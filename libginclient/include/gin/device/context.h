@@ -31,7 +31,12 @@
 class ginContext {
  public:
   GIN_HOST_DEVICE ginContext(const ginDevComm_t& comm, int contextIndex) : comm_(comm) {
-    if (comm.segment == nullptr || comm.state == nullptr || contextIndex < 0 ||
+#if defined(__CUDA_ARCH__)
+    const bool elsewhere = comm.device < 0;
+#else
+    const bool elsewhere = comm.device >= 0;
+#endif
+    if (comm.segment == nullptr || comm.state == nullptr || elsewhere || contextIndex < 0 ||
         static_cast<std::uint32_t>(contextIndex) >= comm.contexts) {
       return;  // no ring: every call returns ginInvalidArgument
     }
