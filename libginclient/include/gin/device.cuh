@@ -11,4 +11,5 @@
 #include "gin/device/actions.h"
 #include "gin/device/context.h"
 #include "gin/device/coop.h"
+#include "gin/device/session.h"
 #include "gin/device/team.h"

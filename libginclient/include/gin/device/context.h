@@ -5,30 +5,27 @@
 #include "gin/dev_comm.h"
 #include "gin/device/actions.h"
 #include "gin/device/coop.h"
+#include "gin/device/operations.h"
 #include "gin/device/team.h"
 #include "gin/device/words.h"
 #include "gin/queues/completion.h"
 #include "gin/queues/producer.h"
 
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 // One context of a device communicator, which must outlive it.  Cheap to make; make one where it is
 // needed.  Who may use one context at a time is the device communicator's sharing mode.
 //
 // Every function returns ginSuccess or:
-//   ginInvalidArgument  bad use: nothing was touched; where the context exists it is now in error
-//   and
-//                       ginCommGetAsyncError names the field and the value
+//   ginInvalidArgument  bad use: nothing was touched; where the context exists it is now in error,
+//                       and ginCommGetAsyncError names the field and the value
 //   ginTimeout          the deadline passed (a post that times out for want of room in the ring
-//   puts
-//                       a shared context in error; the others stay usable)
+//                       puts a shared context in error; the others stay usable)
 //   ginAborted          the caller's abort flag, or ginCommAbort
 //   ginDaemonLost       gind has gone
 //   ginRemoteError      a peer or the path to it has failed
 //   else                the code of the error that the context is in
-class ginContext {
+class ginContext : public gin::device::Operations<ginContext> {
  public:
   GIN_HOST_DEVICE ginContext(const ginDevComm_t& comm, int contextIndex) : comm_(comm) {
 #if defined(__CUDA_ARCH__)
@@ -55,57 +52,6 @@ class ginContext {
                  at<std::uint64_t>(state, comm.counterBaseOffset), comm.counters};
   }
   ginContext(const ginDevComm_t&&, int) = delete;  // would dangle
-
-  // One-sided write of bytes (0 .. 2^47-1) from this rank's srcWin to the peer's dstWin.  Returns
-  // when it is posted; the source may be reused after flush or when its counter has moved.
-  template <typename RemoteAction = ginNoRemoteAction, typename LocalAction = ginNoLocalAction,
-            typename Coop = ginCoopThread>
-  GIN_HOST_DEVICE ginResult_t put(ginTeam_t team, int peer, ginWindow_t dstWin,
-                                  std::uint64_t dstOffset, ginWindow_t srcWin,
-                                  std::uint64_t srcOffset, std::uint64_t bytes,
-                                  RemoteAction remoteAction = {}, LocalAction localAction = {},
-                                  Coop coop = {}, ginFence_t fence = ginFenceDefault,
-                                  ginWaitOptions options = {}) const {
-    gin::queues::Descriptor d{};
-    d.op = gin::queues::Op::kPut;
-    d.dst_window = index_of(dstWin);
-    d.dst_offset = dstOffset;
-    d.src_window = index_of(srcWin);
-    d.src_offset = srcOffset;
-    d.bytes = bytes;
-    remoteAction.apply(d);
-    localAction.apply(d);
-    return submit(coop, team, peer, d, fence, options);
-  }
-
-  // One-sided write of a value of at most 8 bytes, which travels in the descriptor.
-  template <typename T, typename RemoteAction = ginNoRemoteAction, typename Coop = ginCoopThread>
-  GIN_HOST_DEVICE ginResult_t putValue(ginTeam_t team, int peer, ginWindow_t dstWin,
-                                       std::uint64_t dstOffset, T value,
-                                       RemoteAction remoteAction = {}, Coop coop = {},
-                                       ginWaitOptions options = {}) const {
-    static_assert(sizeof(T) <= 8, "putValue carries at most 8 bytes; use put");
-    static_assert(std::is_trivially_copyable_v<T>, "putValue copies the bytes of the value");
-    gin::queues::Descriptor d{};
-    d.op = gin::queues::Op::kPutValue;
-    d.dst_window = index_of(dstWin);
-    d.dst_offset = dstOffset;
-    d.bytes = sizeof(T);
-    memcpy(&d.value, &value, sizeof(T));
-    remoteAction.apply(d);
-    return submit(coop, team, peer, d, ginAlreadyReleased, options);
-  }
-
-  // A signal without data.
-  template <typename RemoteAction, typename Coop = ginCoopThread>
-  GIN_HOST_DEVICE ginResult_t signal(ginTeam_t team, int peer, RemoteAction remoteAction,
-                                     Coop coop = {}, ginWaitOptions options = {}) const {
-    static_assert(!std::is_same_v<RemoteAction, ginNoRemoteAction>, "signal needs an action");
-    gin::queues::Descriptor d{};
-    d.op = gin::queues::Op::kSignal;
-    remoteAction.apply(d);
-    return submit(coop, team, peer, d, ginAlreadyReleased, options);
-  }
 
   // Waits until every operation that this context has posted is locally complete: the sources of
   // puts may be reused.  Says nothing of the remote side.  A failed peer does not hold up the
@@ -194,6 +140,11 @@ class ginContext {
   }
 
  private:
+  template <typename Self>
+  friend class gin::device::Operations;
+  friend class ginThreadSession;
+  friend class ginWarpSession;
+
   static constexpr int kCounterBits = static_cast<int>(gin::queues::kCounterBits);
   static constexpr gin::queues::Field kSignal = gin::queues::Field::kSignal;
   static constexpr gin::queues::Field kCounter = gin::queues::Field::kCounter;
@@ -203,10 +154,9 @@ class ginContext {
     return reinterpret_cast<T*>(base + offset);
   }
 
-  // The zero handle becomes an index without encoding, so gind reports it as bad use.
-  GIN_HOST_DEVICE static std::uint32_t index_of(ginWindow_t window) { return window.id - 1; }
-
   GIN_HOST_DEVICE bool exists() const { return ring_.units != nullptr; }
+  // For sessions: one poster at a time.
+  GIN_HOST_DEVICE bool may_own() const { return exists() && !ring_.shared(); }
 
   GIN_HOST_DEVICE gin::queues::WaitLimits limits(const ginWaitOptions& options) const {
     return gin::queues::WaitLimits{
@@ -224,36 +174,24 @@ class ginContext {
     return coop.broadcast(result);
   }
 
-  GIN_HOST_DEVICE ginResult_t post_bad_use(gin::queues::Field field, std::uint64_t value,
-                                           const ginWaitOptions& options) const {
-    std::uint64_t end = 0;
-    const ginResult_t posted =
-        gin::queues::post(ring_, static_cast<std::uint32_t>(comm_.rank),
-                          gin::queues::encode_bad_use(field, value), limits(options), &end);
-    return posted == ginSuccess ? ginInvalidArgument : posted;
-  }
-
   template <typename Coop>
   GIN_HOST_DEVICE ginResult_t submit(Coop coop, const ginTeam_t& team, int peer,
                                      gin::queues::Descriptor& d, ginFence_t fence,
                                      const ginWaitOptions& options) const {
     if (!exists()) return ginInvalidArgument;
     return elect(coop, [&]() -> ginResult_t {
-      const std::int32_t world = ginTeamRankToWorld(comm_, team, peer);
-      if (world < 0) {
-        const bool outside = peer < 0 || peer >= team.nRanks;
-        return post_bad_use(outside ? gin::queues::Field::kPeer : gin::queues::Field::kTeam,
-                            static_cast<std::uint64_t>(std::int64_t{peer}), options);
-      }
-      d.peer = static_cast<std::uint32_t>(world);
-      if (const gin::queues::Field bad = gin::queues::first_unencodable(d);
-          bad != gin::queues::Field::kNone) {
-        return post_bad_use(bad, gin::queues::value_of(d, bad), options);
-      }
-      if (fence == ginFenceDefault) gin::queues::fence_release_sys();
-      std::uint64_t end = 0;
-      return gin::queues::post(ring_, d.peer, gin::queues::encode(d), limits(options), &end);
+      const gin::device::Prepared ready = gin::device::prepare(comm_, team, peer, d);
+      if (fence == ginFenceDefault && !ready.bad) gin::queues::fence_release_sys();
+      return post(ready, options);
     });
+  }
+
+  GIN_HOST_DEVICE ginResult_t post(const gin::device::Prepared& ready,
+                                   const ginWaitOptions& options) const {
+    std::uint64_t end = 0;
+    const ginResult_t posted =
+        gin::queues::post(ring_, ready.peer, ready.record, limits(options), &end);
+    return posted == ginSuccess && ready.bad ? ginInvalidArgument : posted;
   }
 
   template <typename Coop>
@@ -262,7 +200,8 @@ class ginContext {
     const bool is_signal = which == kSignal;
     if (!exists() || bits < 1 || bits > (is_signal ? 64 : kCounterBits)) return ginInvalidArgument;
     if (index < (is_signal ? signals_ : counters_).count) return ginSuccess;
-    return elect(coop, [&]() -> ginResult_t { return post_bad_use(which, index, {}); });
+    return elect(
+        coop, [&]() -> ginResult_t { return post(gin::device::bad_use(comm_, which, index), {}); });
   }
 
   const ginDevComm_t& comm_;

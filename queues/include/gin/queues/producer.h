@@ -174,8 +174,12 @@ GIN_HOST_DEVICE inline ginResult_t post_alone(const RingProducer& r, std::uint32
 // the next one finds it.
 class ThreadProducer {
  public:
-  GIN_HOST_DEVICE explicit ThreadProducer(const RingProducer& r)
-      : r_(r), head_(r.state->head), limit_(load_credit(r).consumed + r.depth()) {}
+  // `there`: false where r is no ring; the object must not be used then.
+  GIN_HOST_DEVICE explicit ThreadProducer(const RingProducer& r, bool there = true) : r_(r) {
+    if (!there) return;
+    head_ = r.state->head;
+    limit_ = load_credit(r).consumed + r.depth();
+  }
 
   // As post_alone.
   GIN_HOST_DEVICE ginResult_t post(std::uint32_t peer, const Record& record,
@@ -198,8 +202,8 @@ class ThreadProducer {
 
  private:
   const RingProducer& r_;
-  std::uint64_t head_;
-  std::uint64_t limit_;  // positions below it may be written
+  std::uint64_t head_ = 0;
+  std::uint64_t limit_ = 0;  // positions below it may be written
 };
 
 }  // namespace gin::queues

@@ -142,9 +142,12 @@ GIN_DEVICE inline ginResult_t post_with_neighbours(const RingProducer& r, std::u
 // While it lives nobody else may post to the ring.
 class WarpProducer {
  public:
-  // All 32 lanes.
-  GIN_DEVICE explicit WarpProducer(const RingProducer& r)
-      : r_(r), head_(r.state->head), limit_(load_credit(r).consumed + r.depth()) {}
+  // All 32 lanes.  `there`: false where r is no ring; the object must not be used then.
+  GIN_DEVICE explicit WarpProducer(const RingProducer& r, bool there = true) : r_(r) {
+    if (!there) return;
+    head_ = r.state->head;
+    limit_ = load_credit(r).consumed + r.depth();
+  }
 
   // All 32 lanes; those with active == false bring nothing.  The result is the same for all.
   GIN_DEVICE ginResult_t post(bool active, std::uint32_t peer, const Record& record,
@@ -182,8 +185,8 @@ class WarpProducer {
   }
 
   const RingProducer& r_;
-  std::uint64_t head_;
-  std::uint64_t limit_;  // positions below it may be written
+  std::uint64_t head_ = 0;
+  std::uint64_t limit_ = 0;  // positions below it may be written
 };
 
 }  // namespace gin::queues
