@@ -11,15 +11,17 @@ struct PutLatencyPlan {
   int peer = 0;
   bool starts = false;  // exactly one of the two ranks does
   ginWindow_t window{};
-  char* memory = nullptr;             // the window's local memory
-  std::uint64_t receive_at = 0;       // offset of the peer's messages, the same on both ranks
-  std::uint64_t send_at[2] = {0, 0};  // sources, used in turn
+  char* memory = nullptr;  // the window's local memory
+  // Offsets, the same on both ranks; each pair is used in turn.
+  std::uint64_t receive_at[2] = {0, 0};
+  std::uint64_t send_at[2] = {0, 0};
   std::uint64_t bytes = 0;
   std::uint64_t iterations = 0;
   ginSignal_t signal = 0;
   std::uint64_t signal_before = 0;  // its value before the run; the peer may be ahead already
   ginCounter_t counter = 0;
-  bool stamped = true;                     // messages carry their number, checked on arrival
+  bool own = false;     // the context is this thread's alone: post through a session
+  bool stamped = true;  // messages carry their number, checked on arrival
   std::uint64_t* round_trip_ns = nullptr;  // [iterations], of the rank that starts
   ginWaitOptions options{};
 };
@@ -35,48 +37,57 @@ struct StampPlaces {
   GIN_HOST_DEVICE explicit StampPlaces(std::uint64_t bytes)
       : first(bytes < 8 ? bytes : 8), last(bytes - first < 8 ? bytes - first : 8) {}
 };
+// Whole words where they are aligned: to a GPU each access of host memory is a trip over the bus.
+GIN_HOST_DEVICE inline bool is_word(const char* at, std::uint64_t bytes) {
+  return bytes == 8 && reinterpret_cast<std::uintptr_t>(at) % 8 == 0;
+}
+GIN_HOST_DEVICE inline void store_number(char* at, std::uint64_t bytes, std::uint64_t number) {
+  if (is_word(at, bytes)) {
+    *reinterpret_cast<std::uint64_t*>(at) = number;
+  } else {
+    memcpy(at, &number, bytes);
+  }
+}
+GIN_HOST_DEVICE inline bool holds_number(const char* at, std::uint64_t bytes,
+                                         std::uint64_t number) {
+  std::uint64_t found = number;
+  if (is_word(at, bytes)) {
+    found = *reinterpret_cast<const volatile std::uint64_t*>(at);
+  } else {
+    memcpy(&found, at, bytes);
+  }
+  return found == number;
+}
 GIN_HOST_DEVICE inline void stamp(char* at, std::uint64_t bytes, std::uint64_t number) {
   const StampPlaces n(bytes);
-  memcpy(at, &number, n.first);
-  memcpy(at + bytes - n.last, &number, n.last);
+  store_number(at, n.first, number);
+  store_number(at + bytes - n.last, n.last, number);
 }
 GIN_HOST_DEVICE inline bool has_stamp(const char* at, std::uint64_t bytes, std::uint64_t number) {
   const StampPlaces n(bytes);
-  std::uint64_t first = number;
-  std::uint64_t last = number;
-  memcpy(&first, at, n.first);
-  memcpy(&last, at + bytes - n.last, n.last);
-  return first == number && last == number;
+  return holds_number(at, n.first, number) && holds_number(at + bytes - n.last, n.last, number);
 }
 
-// One thread of each of the two ranks runs it.
-GIN_HOST_DEVICE inline PutLatencyOutcome put_latency(const ginDevComm_t& comm,
-                                                     const PutLatencyPlan& plan) {
-  const ginContext ctx{comm, plan.context};
+template <typename Poster>
+GIN_HOST_DEVICE inline PutLatencyOutcome put_latency_by(const ginDevComm_t& comm,
+                                                        const ginContext& ctx, const Poster& poster,
+                                                        const PutLatencyPlan& plan) {
   const ginTeam_t world = ginTeamWorld(comm);
   const std::uint64_t sent = ctx.readCounter(plan.counter);
   PutLatencyOutcome outcome;
 
+  // The source was last used two messages ago; the answer to that one has come since.
   const auto send = [&](std::uint64_t i) {
     const std::uint64_t from = plan.send_at[i % 2];
-    if (i >= 2) {  // the source's last put has been read: true since its answer came, but stated
-      const ginResult_t r =
-          ctx.waitCounter(ginCoopThread{}, plan.counter, sent + i - 1, 56, plan.options);
-      if (r != ginSuccess) return r;
-    }
     if (plan.stamped) stamp(plan.memory + from, plan.bytes, i);
-    return ctx.put(world, plan.peer, plan.window, plan.receive_at, plan.window, from, plan.bytes,
-                   ginSignalInc{plan.signal}, ginCounterInc{plan.counter}, ginCoopThread{},
-                   ginFenceDefault, plan.options);
+    return poster.put(world, plan.peer, plan.window, plan.receive_at[i % 2], plan.window, from,
+                      plan.bytes, ginSignalInc{plan.signal}, ginCounterInc{plan.counter},
+                      ginCoopThread{}, plan.stamped ? ginFenceDefault : ginAlreadyReleased,
+                      plan.options);
   };
   const auto receive = [&](std::uint64_t i) {
-    const ginResult_t r =
-        ctx.waitSignal(ginCoopThread{}, plan.signal, plan.signal_before + i + 1, 64, plan.options);
-    if (r == ginSuccess && plan.stamped &&
-        !has_stamp(plan.memory + plan.receive_at, plan.bytes, i)) {
-      ++outcome.wrong;
-    }
-    return r;
+    return ctx.waitSignal(ginCoopThread{}, plan.signal, plan.signal_before + i + 1, 64,
+                          plan.options);
   };
 
   for (std::uint64_t i = 0; i < plan.iterations && outcome.result == ginSuccess; ++i) {
@@ -85,9 +96,29 @@ GIN_HOST_DEVICE inline PutLatencyOutcome put_latency(const ginDevComm_t& comm,
     if (outcome.result != ginSuccess) break;
     outcome.result = plan.starts ? receive(i) : send(i);
     if (plan.round_trip_ns != nullptr) plan.round_trip_ns[i] = gin::queues::now_ns() - began;
+    // Behind the answer, so that the look costs no latency.  The place is written again only after
+    // the next message of ours.
+    if (outcome.result == ginSuccess && plan.stamped &&
+        !has_stamp(plan.memory + plan.receive_at[i % 2], plan.bytes, i)) {
+      ++outcome.wrong;
+    }
   }
   if (outcome.result == ginSuccess) outcome.result = ctx.flush(ginCoopThread{}, plan.options);
+  if (outcome.result == ginSuccess) {
+    // Complete by the flush, so the counter has all or never will.
+    outcome.result =
+        ctx.waitCounter(ginCoopThread{}, plan.counter, sent + plan.iterations, 56, plan.options);
+  }
   return outcome;
+}
+
+// One thread of each of the two ranks runs it.
+GIN_HOST_DEVICE inline PutLatencyOutcome put_latency(const ginDevComm_t& comm,
+                                                     const PutLatencyPlan& plan) {
+  const ginContext ctx{comm, plan.context};
+  if (!plan.own) return put_latency_by(comm, ctx, ctx, plan);
+  const ginThreadSession session{ctx};
+  return put_latency_by(comm, ctx, session, plan);
 }
 
 }  // namespace gin::kernels

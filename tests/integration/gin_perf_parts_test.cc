@@ -53,7 +53,7 @@ TEST(PerfOptions, WrongUseIsRefusedWithTheValue) {
   EXPECT_TRUE(says({"put_lat", "-s", "0", "--local-ranks"}, "--size"));
   EXPECT_TRUE(says({"put_lat", "--nranks", "3", "--local-ranks"}, "3"));
   EXPECT_TRUE(says({"put_lat", "--rank", "2", "--id-file", "x"}, "--rank 2"));
-  EXPECT_TRUE(says({"put_lat", "--device", "gpu", "--local-ranks"}, "gpu"));
+  EXPECT_TRUE(says({"put_lat", "--device", "tpu", "--local-ranks"}, "tpu"));
   EXPECT_TRUE(says({"put_lat", "--sockets", "a,b,c"}, "3 sockets"));
 }
 

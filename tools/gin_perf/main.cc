@@ -11,12 +11,18 @@ namespace gind::perf {
 namespace {
 
 Result<void> run(const Options& options) {
+  std::unique_ptr<Player> player = make_cpu_player();
+  if (options.gpu) {
+    auto gpu = make_gpu_player(options.gpu_ordinal);
+    if (!gpu) return gpu.error();
+    player = std::move(gpu).value();
+  }
   const bool latency = options.test == Test::kPutLat;
   auto opened = Session::open(
-      options, latency ? put_lat_window_bytes(options) : put_stream_window_bytes(options));
+      options, *player, latency ? put_lat_window_bytes(options) : put_stream_window_bytes(options));
   if (!opened) return opened.error();
   Session& session = *opened.value();
-  Report report(options, session.properties(), session.rank() != 0);
+  Report report(options, player->name(), session.properties(), session.rank() != 0);
   Verified verified;
   auto ran = latency ? run_put_lat(session, options, report, &verified)
                      : run_put_stream(session, options, report, &verified);

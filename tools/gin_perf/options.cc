@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstdio>
 
 namespace gind::perf {
 namespace {
@@ -23,6 +24,23 @@ constexpr Defaults kDefaults[] = {
     {Test::kPutBw, "bandwidth of puts in one direction", 65536, 1000, 128},
     {Test::kPutRate, "rate of small puts in one direction", 8, 100'000, 256},
 };
+
+void add_device(CLI::App& sub, std::string& device) {
+  sub.add_option(
+         "--device", device,
+         "who posts: cpu (default), gpu, or gpu:N with N the CUDA ordinal; ranks that share "
+         "a GPU need MPS, or their kernels take turns")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            int n = 0, used = 0;
+            const bool numbered = std::sscanf(text.c_str(), "gpu:%d%n", &n, &used) == 1 &&
+                                  static_cast<std::size_t>(used) == text.size() && n >= 0;
+            return text == "cpu" || text == "gpu" || numbered
+                       ? std::string()
+                       : text + " is neither cpu, gpu nor gpu:N";
+          },
+          "cpu|gpu|gpu:N"));
+}
 
 void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device) {
   CLI::App* sub = app.add_subcommand(name_of(d.test), d.help);
@@ -48,7 +66,7 @@ void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device)
   sub->add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
       ->check(CLI::Range(0.1, 86400.0));
   sub->add_option("--out_json", o.json_path, "write the figures to this file too");
-  sub->add_option("--device", device, "who posts: cpu")->check(CLI::IsMember({"cpu"}));
+  add_device(*sub, device);
   sub->add_option("--nranks,--ranks", o.nranks, "ranks; 2k and 2k+1 are a pair (default 2)")
       ->check(CLI::Range(2, 1024));
   CLI::Option* rank = sub->add_option("--rank", o.rank, "this process's rank");
@@ -83,8 +101,7 @@ void add_queue(CLI::App& app, Options& o, std::string& device) {
   sub->add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
       ->check(CLI::Range(0.1, 86400.0));
   sub->add_option("--out_json", o.json_path, "write the figures to this file too");
-  sub->add_option("--device", device, "who posts: cpu (default) or gpu")
-      ->check(CLI::IsMember({"cpu", "gpu"}));
+  add_device(*sub, device);
   sub->callback([&o] { o.test = Test::kQueue; });
 }
 
@@ -142,7 +159,8 @@ Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::Error& e) {
     return usage(e.what());
   }
-  o.gpu = device == "gpu";
+  o.gpu = device.starts_with("gpu");
+  if (device.starts_with("gpu:")) o.gpu_ordinal = std::stoi(device.substr(4));
   if (o.test == Test::kQueue) {
     if (o.queue_units != 0 && !std::has_single_bit(static_cast<unsigned>(o.queue_units))) {
       return usage(fmt::format("--queue-depth {}: expected a power of two", o.queue_units));

@@ -27,6 +27,7 @@ struct Options {
   double timeout_s = 60;
   std::string json_path;
   bool gpu = false;  // kernels post, not threads of the CPU
+  int gpu_ordinal = 0;
 
   // queue only; empty or 0: the whole table
   std::string grid;        // BLOCKSxTHREADS

@@ -13,16 +13,14 @@ constexpr std::uint64_t kGuard = 64;
 constexpr std::uint64_t kWarmUp = 10;
 constexpr std::uint64_t kBatchNs = 10'000'000;  // with a duration: about so long between two looks
 
-// guard | received | guard | source 0 | guard | source 1 | guard
+// guard | received 0 | guard | received 1 | guard | source 0 | guard | source 1 | guard
 struct Places {
   std::uint64_t bytes;
   std::uint64_t* exchanged;  // ping-pongs so far: the data signal's value
   std::uint64_t slot() const { return (bytes + 63) / 64 * 64 + kGuard; }
-  std::uint64_t received() const { return kGuard; }
-  std::uint64_t source(int i) const {
-    return kGuard + slot() * (1 + static_cast<std::uint64_t>(i));
-  }
-  std::uint64_t total() const { return kGuard + 3 * slot(); }
+  std::uint64_t received(std::uint64_t i) const { return kGuard + slot() * i; }
+  std::uint64_t source(std::uint64_t i) const { return kGuard + slot() * (2 + i); }
+  std::uint64_t total() const { return kGuard + 4 * slot(); }
 };
 
 std::uint64_t seed_of(int from, std::uint64_t bytes, std::uint64_t round) {
@@ -35,13 +33,15 @@ gin::kernels::PutLatencyPlan plan_for(const Session& session, const Places& plac
   plan.starts = session.leads();
   plan.window = session.window();
   plan.memory = session.memory();
-  plan.receive_at = places.received();
-  plan.send_at[0] = places.source(0);
-  plan.send_at[1] = places.source(1);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    plan.receive_at[i] = places.received(i);
+    plan.send_at[i] = places.source(i);
+  }
   plan.bytes = places.bytes;
   plan.signal = kDataSignal;
   plan.signal_before = *places.exchanged;
   plan.counter = kDataCounter;
+  plan.own = session.own_contexts();
   plan.options = session.wait_options();
   return plan;
 }
@@ -58,10 +58,12 @@ Result<void> verify_whole(Session& session, const Places& places, Verified* veri
     auto plan = plan_for(session, places);
     plan.stamped = false;
     plan.iterations = 1;
-    const auto outcome = gin::kernels::put_latency(session.dev(), plan);
-    if (outcome.result != ginSuccess) return session.operation_error(outcome.result, "put_lat");
+    auto played = session.player().put_latency(session.dev(), plan);
+    if (!played) return played.error();
+    const ginResult_t result = played.value().result;
+    if (result != ginSuccess) return session.operation_error(result, "put_lat");
     ++*places.exchanged;
-    if (const auto at = find_mismatch(memory + places.received(), places.bytes,
+    if (const auto at = find_mismatch(memory + places.received(0), places.bytes,
                                       seed_of(session.partner(), places.bytes, round))) {
       return Error{ginInternalError, "wrong data: message " + std::to_string(round) + " of " +
                                          std::to_string(places.bytes) + " bytes from rank " +
@@ -73,8 +75,8 @@ Result<void> verify_whole(Session& session, const Places& places, Verified* veri
     // The partner may write here again only when it has been compared.
     if (auto met = session.handshake(); !met) return met.error();
   }
-  const std::uint64_t end = places.received() + places.bytes;
-  if (find_guard_damage(memory, places.received()) ||
+  const std::uint64_t end = places.received(0) + places.bytes;
+  if (find_guard_damage(memory, places.received(0)) ||
       find_guard_damage(memory + end, places.source(0) - end)) {
     return Error{ginInternalError, "wrong data: bytes beside a message of " +
                                        std::to_string(places.bytes) + " bytes were written"};
@@ -91,7 +93,9 @@ Result<void> ping_pong(Session& session, const Options& options, const Places& p
   const std::size_t before = round_trips->size();
   round_trips->resize(before + iterations);
   plan.round_trip_ns = round_trips->data() + before;
-  const auto outcome = gin::kernels::put_latency(session.dev(), plan);
+  auto played = session.player().put_latency(session.dev(), plan);
+  if (!played) return played.error();
+  const gin::kernels::PutLatencyOutcome& outcome = played.value();
   if (outcome.result != ginSuccess) return session.operation_error(outcome.result, "put_lat");
   *places.exchanged += iterations;
   if (outcome.wrong != 0) {

@@ -6,7 +6,6 @@
 #include "tools/gin_perf/tests.h"
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 namespace gind::perf {
@@ -54,6 +53,7 @@ gin::kernels::PutStreamPlan plan_for(const Session& session, const Options& opti
   plan.iterations = options.duration_s == 0 ? options.iterations : ~std::uint64_t{0};
   plan.duration_ns = static_cast<std::uint64_t>(options.duration_s * 1e9);
   plan.counter = kDataCounter;
+  plan.own = session.own_contexts();
   plan.finish = kFinishSignal;
   plan.acknowledge = kAcknowledgeSignal;
   plan.options = session.wait_options();
@@ -69,17 +69,11 @@ Result<void> send(Session& session, const Options& options, const Places& places
     }
   }
   if (auto met = session.handshake(); !met) return met.error();
-  std::vector<gin::kernels::PutStreamOutcome> outcomes(n);
-  {
-    std::vector<std::thread> posters;
-    for (std::size_t c = 0; c < n; ++c) {
-      posters.emplace_back([&, c] {
-        outcomes[c] = gin::kernels::put_stream(
-            session.dev(), plan_for(session, options, places, static_cast<int>(c)));
-      });
-    }
-    for (std::thread& poster : posters) poster.join();
-  }
+  std::vector<gin::kernels::PutStreamPlan> plans;
+  for (int c = 0; c < options.contexts; ++c) plans.push_back(plan_for(session, options, places, c));
+  auto played = session.player().put_streams(session.dev(), plans, Player::Side::kSend);
+  if (!played) return played.error();
+  const auto& outcomes = played.value();
   std::uint64_t puts = 0, began = ~std::uint64_t{0}, ended = 0;
   double peak = 0;
   for (std::size_t c = 0; c < n; ++c) {
@@ -129,23 +123,25 @@ Result<void> verify(const Session& session, const Places& places, std::uint64_t 
   return {};
 }
 
+// *finished: of each context, the puts of all streams so far.
 Result<void> receive(Session& session, const Options& options, const Places& places,
-                     Verified* verified) {
-  const auto n = static_cast<std::size_t>(options.contexts);
-  std::vector<std::uint64_t> before(n);
+                     std::vector<std::uint64_t>* finished, Verified* verified) {
   if (options.verify) fill_guard(session.memory(), places.source(0));
-  for (std::size_t c = 0; c < n; ++c) {
-    before[c] = ginContext{session.dev(), static_cast<int>(c)}.readSignal(kFinishSignal);
+  std::vector<gin::kernels::PutStreamPlan> plans;
+  for (int c = 0; c < options.contexts; ++c) {
+    plans.push_back(plan_for(session, options, places, c));
+    plans.back().finish_before = (*finished)[static_cast<std::size_t>(c)];
+    plans.back().options.timeoutNs += static_cast<std::int64_t>(plans.back().duration_ns);
   }
   if (auto met = session.handshake(); !met) return met.error();
-  for (std::size_t c = 0; c < n; ++c) {
-    auto plan = plan_for(session, options, places, static_cast<int>(c));
-    if (plan.duration_ns != 0)
-      plan.options.timeoutNs += static_cast<std::int64_t>(plan.duration_ns);
-    const auto outcome = gin::kernels::put_stream_receive(session.dev(), plan, before[c]);
+  auto played = session.player().put_streams(session.dev(), plans, Player::Side::kReceive);
+  if (!played) return played.error();
+  for (std::size_t c = 0; c < plans.size(); ++c) {
+    const auto& outcome = played.value()[c];
     if (outcome.result != ginSuccess) {
       return session.operation_error(outcome.result, "context " + std::to_string(c));
     }
+    (*finished)[c] += outcome.puts;
     if (!options.verify) continue;
     if (auto right = verify(session, places, c, outcome.puts, verified); !right) {
       return right.error();
@@ -166,10 +162,11 @@ std::uint64_t put_stream_window_bytes(const Options& options) {
 
 Result<void> run_put_stream(Session& session, const Options& options, Report& report,
                             Verified* verified) {
+  std::vector<std::uint64_t> finished(static_cast<std::size_t>(options.contexts));
   for (const std::uint64_t bytes : options.sizes()) {
     const Places places = places_of(options, bytes);
     auto ran = session.leads() ? send(session, options, places, report)
-                               : receive(session, options, places, verified);
+                               : receive(session, options, places, &finished, verified);
     if (!ran) return ran.error();
   }
   return {};

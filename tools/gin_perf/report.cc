@@ -16,11 +16,12 @@ constexpr const char* kRule =
 
 }  // namespace
 
-Report::Report(const Options& options, const ginCommProperties_t& properties, bool quiet)
+Report::Report(const Options& options, const std::string& device,
+               const ginCommProperties_t& properties, bool quiet)
     : quiet_(quiet) {
   json_["schema"] = 1;
   json_["test"] = name_of(options.test);
-  json_["device"] = "cpu";
+  json_["device"] = device;
   json_["transport"] = properties.transport;
   json_["provider"] = properties.provider;
   json_["signal_mode"] = properties.signalMode;
@@ -31,7 +32,7 @@ Report::Report(const Options& options, const ginCommProperties_t& properties, bo
   json_["results"] = nlohmann::json::array();
   if (quiet_) return;
   fmt::print("{}\n                    gin-perf {}\n", kRule, name_of(options.test));
-  fmt::print(" Device         : cpu            Ranks          : {} on {} node{}\n",
+  fmt::print(" Device         : {:<15}Ranks          : {} on {} node{}\n", device,
              properties.nRanks, properties.nNodes, properties.nNodes == 1 ? "" : "s");
   fmt::print(" Transport      : {:<15}Provider       : {}\n", properties.transport,
              properties.provider[0] == '\0' ? "-" : properties.provider);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace gind::perf {
 
@@ -33,7 +34,8 @@ struct Bandwidth {
 class Report {
  public:
   // A quiet report (of the ranks that do not measure) prints nothing.
-  Report(const Options& options, const ginCommProperties_t& properties, bool quiet);
+  Report(const Options& options, const std::string& device, const ginCommProperties_t& properties,
+         bool quiet);
 
   void add_latency(std::uint64_t bytes, std::uint64_t iterations, const Statistics& microseconds);
   void add_bandwidth(std::uint64_t bytes, std::uint64_t iterations, const Bandwidth& bandwidth);

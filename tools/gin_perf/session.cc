@@ -6,6 +6,12 @@
 #include <chrono>
 
 namespace gind::perf {
+namespace {
+
+constexpr ginSignal_t kHandshakeSignal = 0;
+constexpr ginSignal_t kVerdictSignal = 1;
+
+}  // namespace
 
 Error gin_error(ginResult_t result, const char* call) {
   const char* detail = ginGetLastError();
@@ -14,8 +20,11 @@ Error gin_error(ginResult_t result, const char* call) {
   return {result, text};
 }
 
-Result<std::unique_ptr<Session>> Session::open(const Options& options, std::uint64_t window_bytes) {
+Result<std::unique_ptr<Session>> Session::open(const Options& options, Player& player,
+                                               std::uint64_t window_bytes) {
   std::unique_ptr<Session> session(new Session);
+  session->player_ = &player;
+  session->own_contexts_ = options.exclusive;
   session->rank_ = options.rank;
   session->timeout_ns_ = static_cast<std::int64_t>(options.timeout_s * 1e9);
   if (auto joined = session->join(options); !joined) return joined.error();
@@ -28,8 +37,10 @@ Session::~Session() {
 }
 
 Result<void> Session::close() {
-  if (const ginResult_t r = ginDevCommDestroy(comm_, &dev_); r != ginSuccess) {
-    return gin_error(r, "ginDevCommDestroy");
+  for (ginDevComm_t* dev : {&dev_, &talk_}) {
+    if (const ginResult_t r = ginDevCommDestroy(comm_, dev); r != ginSuccess) {
+      return gin_error(r, "ginDevCommDestroy");
+    }
   }
   if (const ginResult_t r = ginCommFinalize(comm_); r != ginSuccess) {
     return gin_error(r, "ginCommFinalize");
@@ -78,22 +89,34 @@ Result<void> Session::set_up(const Options& options, std::uint64_t window_bytes)
       r != ginSuccess) {
     return gin_error(r, "ginCommWindowRegister");
   }
+  return make_contexts(options);
+}
+
+Result<void> Session::make_contexts(const Options& options) {
   ginDevCommRequirements_t requirements = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
   requirements.contexts = options.contexts;
   requirements.signals = 8;
   requirements.counters = 8;
   requirements.queueDepth = options.queue_units;
   requirements.sharing = options.exclusive ? ginSharingExclusive : ginSharingShared;
+  requirements.poster = player_->poster();
   if (const ginResult_t r = ginDevCommCreate(comm_, &requirements, &dev_); r != ginSuccess) {
+    return gin_error(r, "ginDevCommCreate");
+  }
+  requirements.contexts = 1;
+  requirements.queueDepth = 0;
+  requirements.sharing = ginSharingShared;
+  requirements.poster = ginPosterHost;
+  if (const ginResult_t r = ginDevCommCreate(comm_, &requirements, &talk_); r != ginSuccess) {
     return gin_error(r, "ginDevCommCreate");
   }
   return {};
 }
 
 Result<void> Session::handshake() {
-  const ginContext ctx{dev_, 0};
+  const ginContext ctx{talk_, 0};
   ++handshakes_;
-  ginResult_t r = ctx.signal(ginTeamWorld(dev_), partner(), ginSignalInc{kHandshakeSignal},
+  ginResult_t r = ctx.signal(ginTeamWorld(talk_), partner(), ginSignalInc{kHandshakeSignal},
                              ginCoopThread{}, wait_options());
   if (r == ginSuccess) {
     r = ctx.waitSignal(ginCoopThread{}, kHandshakeSignal, handshakes_, 64, wait_options());
@@ -105,10 +128,10 @@ Result<void> Session::handshake() {
 // The verdict signal counts 2^32 per value told, and the value in its low half.
 Result<std::uint64_t> Session::exchange(std::uint64_t mine) {
   constexpr std::uint64_t kTold = std::uint64_t{1} << 32;
-  const ginContext ctx{dev_, 0};
+  const ginContext ctx{talk_, 0};
   const std::uint64_t before = told_;
   ginResult_t r =
-      ctx.signal(ginTeamWorld(dev_), partner(), ginSignalAdd{kVerdictSignal, kTold + mine},
+      ctx.signal(ginTeamWorld(talk_), partner(), ginSignalAdd{kVerdictSignal, kTold + mine},
                  ginCoopThread{}, wait_options());
   if (r == ginSuccess) {
     r = ctx.waitSignal(ginCoopThread{}, kVerdictSignal, before + kTold, 64, wait_options());

@@ -6,6 +6,7 @@
 #include "gin/gin.h"
 #include "gind/common/result.h"
 #include "tools/gin_perf/options.h"
+#include "tools/gin_perf/player.h"
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +17,6 @@ namespace gind::perf {
 inline constexpr ginSignal_t kDataSignal = 0;
 inline constexpr ginSignal_t kFinishSignal = 1;
 inline constexpr ginSignal_t kAcknowledgeSignal = 2;
-inline constexpr ginSignal_t kHandshakeSignal = 3;
-inline constexpr ginSignal_t kVerdictSignal = 4;
 inline constexpr ginCounter_t kDataCounter = 0;
 
 // The Error of a gin call: its message is the library's.
@@ -26,7 +25,8 @@ Error gin_error(ginResult_t result, const char* call);
 class Session {
  public:
   // Joins the communicator and registers `window_bytes`; collective over the ranks.
-  static Result<std::unique_ptr<Session>> open(const Options& options, std::uint64_t window_bytes);
+  static Result<std::unique_ptr<Session>> open(const Options& options, Player& player,
+                                               std::uint64_t window_bytes);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -34,7 +34,10 @@ class Session {
   // Leaves in order; the destructor does it silently.
   Result<void> close();
 
+  // The contexts that are measured, and who posts to them.
   const ginDevComm_t& dev() const { return dev_; }
+  Player& player() const { return *player_; }
+  bool own_contexts() const { return own_contexts_; }  // one poster each
   ginWindow_t window() const { return window_; }
   char* memory() const { return memory_; }
   const ginCommProperties_t& properties() const { return properties_; }
@@ -54,11 +57,15 @@ class Session {
   Session() = default;
   Result<void> join(const Options& options);
   Result<void> set_up(const Options& options, std::uint64_t window_bytes);
+  Result<void> make_contexts(const Options& options);
 
   ginComm_t comm_ = nullptr;
   char* memory_ = nullptr;
   ginWindow_t window_{};
+  Player* player_ = nullptr;
+  bool own_contexts_ = false;
   ginDevComm_t dev_{};
+  ginDevComm_t talk_{};  // the host's, for handshakes
   ginCommProperties_t properties_{};
   int rank_ = 0;
   std::int64_t timeout_ns_ = 0;

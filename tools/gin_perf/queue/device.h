@@ -52,6 +52,6 @@ class QueueDevice {
 
 std::unique_ptr<QueueDevice> make_cpu_queue_device();
 // Errors: ginNotSupported (built without the CUDA parts), ginUnhandledCudaError (no usable GPU).
-Result<std::unique_ptr<QueueDevice>> make_gpu_queue_device();
+Result<std::unique_ptr<QueueDevice>> make_gpu_queue_device(int ordinal);
 
 }  // namespace gind::perf

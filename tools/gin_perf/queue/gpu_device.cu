@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gin_perf/pinned.cuh"
 #include "tools/gin_perf/queue/device.h"
 
-#include <cuda_runtime.h>
-
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace gind::perf {
@@ -55,51 +52,15 @@ Kernel kernel_of(k::PostMode mode) {
   return nullptr;
 }
 
-Result<void> checked(cudaError_t e, const char* what) {
-  if (e == cudaSuccess) return {};
-  return Error{ginUnhandledCudaError, std::string(what) + ": " + cudaGetErrorString(e)};
-}
-
-struct PinnedFree {
-  void operator()(void* p) const { cudaFreeHost(p); }
-};
-struct DeviceFree {
-  void operator()(void* p) const { cudaFree(p); }
-};
-template <typename T>
-using Pinned = std::unique_ptr<T, PinnedFree>;
-template <typename T>
-using OnDevice = std::unique_ptr<T, DeviceFree>;
-
-template <typename T>
-Result<Pinned<T>> pinned(std::size_t count) {
-  void* p = nullptr;
-  const cudaError_t e = cudaHostAlloc(&p, count * sizeof(T), cudaHostAllocPortable);
-  if (e != cudaSuccess) return checked(e, "pinned memory").error();
-  std::memset(p, 0, count * sizeof(T));
-  return Result<Pinned<T>>(Pinned<T>(static_cast<T*>(p)));
-}
-template <typename T>
-Result<OnDevice<T>> on_device(std::size_t count) {
-  void* p = nullptr;
-  cudaError_t e = cudaMalloc(&p, count * sizeof(T));
-  if (e != cudaSuccess) return checked(e, "GPU memory").error();
-  OnDevice<T> owned(static_cast<T*>(p));
-  e = cudaMemset(p, 0, count * sizeof(T));
-  if (e != cudaSuccess) return checked(e, "GPU memory").error();
-  return Result<OnDevice<T>>(std::move(owned));
-}
-
 class GpuQueueDevice final : public QueueDevice {
  public:
   ~GpuQueueDevice() override { cudaStreamSynchronize(nullptr); }
   std::string name() const override { return name_; }
   bool is_gpu() const override { return true; }
 
-  Result<void> open() {
-    int device = 0;
+  Result<void> open(int device) {
     cudaDeviceProp properties{};
-    if (auto r = checked(cudaGetDevice(&device), "--device gpu"); !r) return r;
+    if (auto r = checked(cudaSetDevice(device), "--device gpu"); !r) return r;
     if (auto r = checked(cudaGetDeviceProperties(&properties, device), "--device gpu"); !r) {
       return r;
     }
@@ -207,9 +168,9 @@ class GpuQueueDevice final : public QueueDevice {
 
 }  // namespace
 
-Result<std::unique_ptr<QueueDevice>> make_gpu_queue_device() {
+Result<std::unique_ptr<QueueDevice>> make_gpu_queue_device(int ordinal) {
   auto made = std::make_unique<GpuQueueDevice>();
-  if (auto opened = made->open(); !opened) return opened.error();
+  if (auto opened = made->open(ordinal); !opened) return opened.error();
   return std::unique_ptr<QueueDevice>(std::move(made));
 }
 

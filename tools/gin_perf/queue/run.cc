@@ -83,7 +83,7 @@ Result<void> run_queue(const Options& options) {
   if (!cases) return cases.error();
   std::unique_ptr<QueueDevice> device = make_cpu_queue_device();
   if (options.gpu) {
-    auto gpu = make_gpu_queue_device();
+    auto gpu = make_gpu_queue_device(options.gpu_ordinal);
     if (!gpu) return gpu.error();
     device = std::move(gpu).value();
   }
