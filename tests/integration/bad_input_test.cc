@@ -4,6 +4,7 @@
 #include "cluster.h"
 #include "gind/protocol/client.h"
 #include "gind/protocol/packet_socket.h"
+#include "programs.h"
 #include "ranks.h"
 
 #include <gtest/gtest.h>
@@ -306,7 +307,7 @@ TEST_F(BadInput, ClientsOfOtherVersionsAndGarbage) {
 
 // The exit status and standard error of a gind that must not start.
 std::pair<int, std::string> start_gind(const std::string& arguments) {
-  std::FILE* pipe = ::popen((std::string(GIND_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* pipe = ::popen((program("gind") + " " + arguments + " 2>&1").c_str(), "r");
   std::string text;
   char buffer[512];
   while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster.h"
 
+#include "programs.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -71,7 +73,7 @@ GindProcess::~GindProcess() {
 void GindProcess::start() {
   std::vector<std::string> args;
   if (!options_.netns.empty()) args = {"ip", "netns", "exec", options_.netns};
-  args.push_back(GIND_BINARY);
+  args.push_back(program("gind"));
   const auto set = [&args](const std::string& key_value) {
     args.push_back("--set");
     args.push_back(key_value);

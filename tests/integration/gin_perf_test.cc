@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gin-perf as its users run it, between two ginds and without any.
 #include "cluster.h"
+#include "programs.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -19,8 +20,8 @@ struct Ended {
 
 Ended gin_perf(const std::string& arguments) {
   Ended ended;
-  std::FILE* pipe = ::popen(
-      ("timeout 90 " + std::string(GIN_PERF_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* pipe =
+      ::popen(("timeout 90 " + program("gin-perf") + " " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return ended;
   std::array<char, 4096> part{};
   while (const std::size_t n = std::fread(part.data(), 1, part.size(), pipe)) {

@@ -51,10 +51,10 @@ class Checker {
 }  // namespace
 
 Result<Consumed> consume(const QueueDevice& device, const QueueCase& what, std::uint32_t log2_depth,
-                         bool verify, std::uint64_t timeout_ns) {
+                         bool verify, std::uint64_t timeout_ns, std::uint64_t start) {
   std::vector<Drained> rings;
   for (std::uint32_t i = 0; i < what.rings(); ++i) {
-    rings.push_back({q::RingConsumer(device.units(i), log2_depth), device.control(i)});
+    rings.push_back({q::RingConsumer(device.units(i), log2_depth, start), device.control(i)});
   }
   Checker checker(what);
   q::Unit copies[kBatchUnits];

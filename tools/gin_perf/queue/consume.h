@@ -14,10 +14,10 @@ struct Consumed {
   std::uint64_t took_ns = 0;  // from the first record to the last
 };
 
-// Takes all records of the case.  Errors: ginInternalError (a record is not what its thread posted
-// next: says where), ginTimeout (how many are missing).
+// Takes all records of the case from rings that begin at `start`.  Errors: ginInternalError (a
+// record is not what its thread posted next: says where), ginTimeout (how many are missing).
 Result<Consumed> consume(const QueueDevice& device, const QueueCase& what, std::uint32_t log2_depth,
-                         bool verify, std::uint64_t timeout_ns);
+                         bool verify, std::uint64_t timeout_ns, std::uint64_t start = 0);
 
 // Takes the records of a ring that is full already: what the consumer does at best, in million
 // records a second.

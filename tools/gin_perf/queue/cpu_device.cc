@@ -37,13 +37,14 @@ class CpuQueueDevice final : public QueueDevice {
   std::string name() const override { return "cpu"; }
   bool is_gpu() const override { return false; }
 
-  Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth) override {
+  Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth, std::uint64_t start) override {
     rings_.clear();
     for (std::uint32_t i = 0; i < rings; ++i) {
       auto ring = std::make_unique<CpuRing>();
       ring->units.resize(std::size_t{1} << log2_depth);
       ring->producer = {ring->units.data(), &ring->control, &ring->state,
                         &ring->last_posted, log2_depth,     q::Sharing::kShared};
+      ring->state.head = ring->state.cached_consumed = ring->control.consumed = start;
       rings_.push_back(std::move(ring));
     }
     answer_ = 0;

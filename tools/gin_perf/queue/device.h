@@ -34,8 +34,10 @@ class QueueDevice {
   virtual ~QueueDevice() = default;
   virtual std::string name() const = 0;
   virtual bool is_gpu() const = 0;
-  // Fresh rings; what was set up before is gone.
-  virtual Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth) = 0;
+  // Fresh rings that begin at position `start`, a multiple of twice the depth; what was set up
+  // before is gone.
+  virtual Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth,
+                              std::uint64_t start) = 0;
   virtual const gin::queues::Unit* units(std::uint32_t ring) const = 0;
   virtual gin::queues::ContextControl* control(std::uint32_t ring) const = 0;
   virtual std::uint64_t* answer() const = 0;  // of round trips

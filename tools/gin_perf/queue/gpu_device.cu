@@ -74,7 +74,7 @@ class GpuQueueDevice final : public QueueDevice {
     return {};
   }
 
-  Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth) override {
+  Result<void> set_up(std::uint32_t rings, std::uint32_t log2_depth, std::uint64_t start) override {
     log2_depth_ = log2_depth;
     *answer_ = 0;
     auto units = pinned<q::Unit>(std::size_t{rings} << log2_depth);
@@ -93,7 +93,13 @@ class GpuQueueDevice final : public QueueDevice {
     posted_ = std::move(posted).value();
     producers_ = std::move(producers).value();
     rings_ = rings;
-    return {};
+    std::vector<q::ProducerState> fresh(rings);
+    for (std::uint32_t i = 0; i < rings; ++i) {
+      fresh[i].head = fresh[i].cached_consumed = controls_.get()[i].consumed = start;
+    }
+    return checked(
+        cudaMemcpy(states_.get(), fresh.data(), rings * sizeof fresh[0], cudaMemcpyHostToDevice),
+        "upload");
   }
   const q::Unit* units(std::uint32_t ring) const override {
     return units_.get() + (std::size_t{ring} << log2_depth_);

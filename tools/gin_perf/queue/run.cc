@@ -34,7 +34,7 @@ struct Rates {
 Result<double> one_run(QueueDevice& device, const QueueCase& c, std::uint32_t log2_depth,
                        const Options& options) {
   const auto timeout = static_cast<std::uint64_t>(options.timeout_s * 1e9);
-  if (auto ready = device.set_up(c.rings(), log2_depth); !ready) return ready.error();
+  if (auto ready = device.set_up(c.rings(), log2_depth, 0); !ready) return ready.error();
   if (auto started = device.start(c, timeout); !started) return started.error();
   auto consumed = consume(device, c, log2_depth, options.verify, timeout);
   auto joined = device.join();  // in any case: the posters use the rings
@@ -49,7 +49,7 @@ Result<double> drain_once(QueueDevice& device, std::uint32_t units, std::uint32_
                           std::uint64_t timeout) {
   const std::uint32_t threads = device.is_gpu() ? 32 : 1;
   const std::uint64_t each = (std::uint64_t{1} << log2_depth) / units / threads;
-  if (auto ready = device.set_up(1, log2_depth); !ready) return ready.error();
+  if (auto ready = device.set_up(1, log2_depth, 0); !ready) return ready.error();
   const QueueCase fill{1, threads, units, gin::kernels::PostMode::kTogether, each};
   if (auto started = device.start(fill, timeout); !started) return started.error();
   if (auto joined = device.join(); !joined) return joined.error();
@@ -59,7 +59,7 @@ Result<double> drain_once(QueueDevice& device, std::uint32_t units, std::uint32_
 Result<Statistics> round_trips(QueueDevice& device, std::uint32_t log2_depth,
                                const Options& options) {
   const auto timeout = static_cast<std::uint64_t>(options.timeout_s * 1e9);
-  if (auto ready = device.set_up(1, log2_depth); !ready) return ready.error();
+  if (auto ready = device.set_up(1, log2_depth, 0); !ready) return ready.error();
   std::uint64_t* took = device.times(kTrips);
   if (took == nullptr) return Error{ginSystemError, "no memory for the times of round trips"};
   if (auto started = device.start_round_trips(kTrips, took, timeout); !started) {
