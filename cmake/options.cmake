@@ -20,6 +20,8 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 # A build tree runs wherever it is copied to: its programs find its library by where they are.
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
+# RPATH, not RUNPATH: libraries that are carried along look for each other there, too.
+add_link_options(-Wl,--disable-new-dtags)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()

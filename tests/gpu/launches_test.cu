@@ -142,7 +142,7 @@ __global__ void pass_token(ginDevComm_t dev, ginWindow_t window, const char* mem
     if (mine) {
       ok_at(report, 1, ctx.putValue(ginTeamWorld(dev), other, window, 0, i, ginSignalInc{0}));
     } else {
-      if (!ok_at(report, 2, ctx.waitSignal(ginCoopThread{}, 0, (i + dev.rank) / 2))) return;
+      if (!ok_at(report, 2, ctx.waitSignal(ginCoopThread{}, 0, (i + 1 - dev.rank) / 2))) return;
       const std::uint64_t token = *reinterpret_cast<const volatile std::uint64_t*>(memory);
       true_at(report, 3, token == i, token);
     }

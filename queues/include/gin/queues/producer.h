@@ -85,6 +85,12 @@ GIN_HOST_DEVICE inline void refresh_credit(const RingProducer& r) {
     r.state->cached_consumed = load_acquire_sys(&r.control->consumed);
     return;
   }
+#if defined(__CUDA_ARCH__)
+  // Of lanes that are together one tries (only to spare atomics; it does not matter who is there).
+  unsigned below;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+  if ((__activemask() & below) != 0) return;
+#endif
   if (!try_elect_gpu(&r.state->refreshing)) return;
   const std::uint64_t consumed = load_acquire_sys(&r.control->consumed);
   raise_to_gpu(&r.state->cached_consumed, consumed);
@@ -105,32 +111,8 @@ GIN_HOST_DEVICE inline void latch(const RingProducer& r, ginResult_t code) {
   store_relaxed_gpu(&r.state->local_error, make_error_word(code));
 }
 
-// Reserves n units (n <= depth).  In shared rings a wait that ends early leaves units reserved that
-// nobody will write, so the context is latched in error; in one-producer rings nothing is reserved
-// before there is credit, and the context stays usable.
-GIN_HOST_DEVICE inline ginResult_t reserve(const RingProducer& r, std::uint32_t n,
-                                           const WaitLimits& limits, std::uint64_t* position) {
-  const bool shared = r.shared();
-  const Credit credit = load_credit(r);  // first: its latency hides behind that of the atomic
-  if (!shared && credit.error != 0) return error_code(credit.error);
-  const std::uint64_t at = shared ? fetch_add_gpu(&r.state->head, n) : r.state->head;
-  if (credit.error != 0) return error_code(credit.error);  // the ring is lost, so is this hole
-  if (!covers(r, credit, at + n)) {
-    Waiter waiter(limits);
-    while (!has_credit(r, at + n)) {
-      if (const ginResult_t stop = waiter.step(); stop != ginSuccess) {
-        if (shared) latch(r, stop);
-        return stop;
-      }
-    }
-  }
-  if (!shared) r.state->head = at + n;
-  *position = at;
-  return ginSuccess;
-}
-
-// Stores a record at a reserved position.  A record may run over the ring's end: each unit takes
-// the parity of its own lap.
+// Stores a record at a reserved position that has credit.  A record may run over the ring's end:
+// each unit takes the parity of its own lap.
 GIN_HOST_DEVICE inline void store_record(const RingProducer& r, std::uint64_t position,
                                          const Record& record) {
   const std::uint64_t index_mask = r.depth() - 1;
@@ -144,6 +126,34 @@ GIN_HOST_DEVICE inline void store_record(const RingProducer& r, std::uint64_t po
   }
 }
 
+// Stores a record of a shared ring at its reserved position as soon as there is credit.  A wait
+// that ends early leaves units that nobody will write, so the context is latched in error.
+//
+// The store is inside the loop, and must be: threads of a warp that are at different places of this
+// function are brought together again only behind it.  A thread that had credit, but was held
+// before its store until a neighbour with a later position has credit too, would wait for ever.
+GIN_HOST_DEVICE inline ginResult_t store_when_covered(const RingProducer& r, std::uint64_t position,
+                                                      const Record& record, const Credit& known,
+                                                      const WaitLimits& limits) {
+  const std::uint64_t end = position + record.units;
+  Waiter waiter(limits);
+  Credit credit = known;
+  for (;;) {
+    if (covers(r, credit, end)) {
+      store_record(r, position, record);
+      return ginSuccess;
+    }
+    if (credit.error != 0) return error_code(credit.error);  // the ring is lost, so is this hole
+    refresh_credit(r);
+    credit = load_credit(r);
+    if (covers(r, credit, end)) continue;
+    if (const ginResult_t stop = waiter.step(); stop != ginSuccess) {
+      latch(r, stop);
+      return stop;
+    }
+  }
+}
+
 // `end` is the end of the latest record to `peer`; later ones may have come before.
 GIN_HOST_DEVICE inline void note_posted(const RingProducer& r, std::uint32_t peer,
                                         std::uint64_t end) {
@@ -154,19 +164,39 @@ GIN_HOST_DEVICE inline void note_posted(const RingProducer& r, std::uint32_t pee
   }
 }
 
+// A one-producer ring: nothing is reserved before there is credit, so a wait that ends early leaves
+// the context usable.
+GIN_HOST_DEVICE inline ginResult_t post_as_owner(const RingProducer& r, std::uint32_t peer,
+                                                 const Record& record, const WaitLimits& limits,
+                                                 std::uint64_t* end) {
+  const Credit credit = load_credit(r);
+  if (credit.error != 0) return error_code(credit.error);
+  const std::uint64_t at = r.state->head;
+  *end = at + record.units;
+  if (!covers(r, credit, *end)) {
+    Waiter waiter(limits);
+    while (!has_credit(r, *end)) {
+      if (const ginResult_t stop = waiter.step(); stop != ginSuccess) return stop;
+    }
+  }
+  r.state->head = *end;
+  note_posted(r, peer, *end);
+  store_record(r, at, record);
+  return ginSuccess;
+}
+
 // Posts one record towards `peer`, by this thread alone.  Payload must have been released before
 // (fence_release_sys).
 GIN_HOST_DEVICE inline ginResult_t post_alone(const RingProducer& r, std::uint32_t peer,
                                               const Record& record, const WaitLimits& limits,
                                               std::uint64_t* end) {
-  std::uint64_t position = 0;
-  if (const ginResult_t res = reserve(r, record.units, limits, &position); res != ginSuccess) {
-    return res;
-  }
-  *end = position + record.units;
+  if (!r.shared()) return post_as_owner(r, peer, record, limits, end);
+  const Credit credit = load_credit(r);  // first: its latency hides behind that of the atomic
+  if (credit.error != 0) return error_code(credit.error);
+  const std::uint64_t at = fetch_add_gpu(&r.state->head, record.units);
+  *end = at + record.units;
   note_posted(r, peer, *end);
-  store_record(r, position, record);
-  return ginSuccess;
+  return store_when_covered(r, at, record, credit, limits);
 }
 
 // A thread that owns a one-producer ring: head and credit are in registers, so that a post reads no

@@ -16,48 +16,25 @@ GIN_DEVICE inline unsigned lanes_below() {
   return mask;
 }
 
-// How the lanes of `group` share a reservation.
+// How all lanes of the warp share a reservation.
 struct WarpShare {
-  std::uint32_t before;  // units of the group's lower lanes
+  std::uint32_t before;  // units of the lower lanes
   std::uint32_t total;
   bool uniform;  // all records have the same number of units
 };
 
-// units: 1 .. 4, so three ballots count them.
-GIN_DEVICE inline WarpShare share_units(unsigned group, std::uint32_t units) {
+// units: 0 .. 4, so three ballots count them.
+GIN_DEVICE inline WarpShare share_units(std::uint32_t units) {
   const unsigned below = lanes_below();
   WarpShare s{0, 0, true};
 #pragma unroll
   for (unsigned bit = 0; bit < 3; ++bit) {
-    const unsigned have = __ballot_sync(group, (units >> bit & 1) != 0);
+    const unsigned have = __ballot_sync(kFullWarp, (units >> bit & 1) != 0);
     s.before += static_cast<std::uint32_t>(__popc(have & below)) << bit;
     s.total += static_cast<std::uint32_t>(__popc(have)) << bit;
-    s.uniform = s.uniform && (have == 0 || have == group);
+    s.uniform = s.uniform && (have == 0 || have == kFullWarp);
   }
   return s;
-}
-
-// Waits, all lanes of the group together, for credit below `end`.  The lane whose own limits are
-// reached first ends the wait for all: their units are one reservation.
-GIN_DEVICE inline ginResult_t await_credit_together(const RingProducer& r, unsigned group,
-                                                    bool leader, std::uint64_t end,
-                                                    const WaitLimits& limits) {
-  Waiter waiter(limits);
-  for (;;) {
-    if (leader) has_credit(r, end);  // reads host memory where nobody else does
-    __syncwarp(group);
-    const Credit credit = load_credit(r);
-    const bool have = credit.error == 0 && covers(r, credit, end);
-    // One vote, not each lane's own load: all must take the same way out.
-    if (__any_sync(group, have)) return ginSuccess;
-    const ginResult_t stop = credit.error != 0 ? error_code(credit.error) : waiter.step();
-    const unsigned stopped = __ballot_sync(group, stop != ginSuccess);
-    if (stopped == 0) continue;
-    const int first = __ffs(static_cast<int>(stopped)) - 1;
-    const auto code = static_cast<ginResult_t>(__shfl_sync(group, static_cast<int>(stop), first));
-    if (leader && r.shared() && credit.error == 0) latch(r, code);
-    return code;
-  }
 }
 
 // Stores the records of all 32 lanes, each of N units, at base + N * lane.  In each of N rounds the
@@ -83,58 +60,79 @@ GIN_DEVICE inline void store_whole_lines(const RingProducer& r, std::uint64_t ba
   }
 }
 
-// Stores each lane's record at base + share.before.
-GIN_DEVICE inline void store_together(const RingProducer& r, unsigned group, std::uint64_t base,
-                                      const WarpShare& share, const Record& record) {
-  if (group == kFullWarp && share.uniform) {
-    const auto lane = static_cast<std::uint32_t>(__popc(lanes_below()));
-    if (share.total == 64) return store_whole_lines<2>(r, base, lane, record);
-    if (share.total == 96) return store_whole_lines<3>(r, base, lane, record);
-    if (share.total == 128) return store_whole_lines<4>(r, base, lane, record);
+GIN_DEVICE inline void store_whole_lines(const RingProducer& r, std::uint64_t base,
+                                         const Record& record) {
+  const auto lane = static_cast<std::uint32_t>(__popc(lanes_below()));
+  switch (record.units) {
+    case 2:
+      return store_whole_lines<2>(r, base, lane, record);
+    case 3:
+      return store_whole_lines<3>(r, base, lane, record);
+    case 4:
+      return store_whole_lines<4>(r, base, lane, record);
+    default:
+      return store_record(r, base + lane, record);
   }
-  store_record(r, base + share.before, record);
 }
 
-// The lanes that are together here, each with a record for the same or another ring.
+// All 32 lanes: waits for credit below `end`.  The lane whose own limits are reached first ends the
+// wait for all, as their units are one reservation.
+GIN_DEVICE inline ginResult_t await_credit_of_warp(const RingProducer& r, std::uint64_t end,
+                                                   const WaitLimits& limits) {
+  Waiter waiter(limits);
+  for (;;) {
+    const Credit credit = load_credit(r);
+    // Votes, not each lane's own load: all must take the same way out.
+    if (__any_sync(kFullWarp, covers(r, credit, end))) return ginSuccess;
+    const ginResult_t stop = credit.error != 0 ? error_code(credit.error) : waiter.step();
+    const unsigned stopped = __ballot_sync(kFullWarp, stop != ginSuccess);
+    if (stopped != 0) {
+      const int first = __ffs(static_cast<int>(stopped)) - 1;
+      return static_cast<ginResult_t>(__shfl_sync(kFullWarp, static_cast<int>(stop), first));
+    }
+    if (lanes_below() == 0) refresh_credit(r);
+    __syncwarp(kFullWarp);
+  }
+}
+
+// Posts of lanes that happen to be together here.
+//
+// Who is together is only a snapshot: lanes of another snapshot may join the same instructions at
+// any time, and a vote would then count theirs, too.  So after the lanes have been matched into
+// groups nothing is voted on: a group's reservation comes by shuffle from its first lane, and then
+// each lane is on its own.  Only a group of all 32 lanes, which nobody else can join, stores
+// together.
 GIN_DEVICE inline ginResult_t post_with_neighbours(const RingProducer& r, std::uint32_t peer,
                                                    const Record& record, const WaitLimits& limits,
                                                    std::uint64_t* end) {
   const unsigned active = __activemask();
   if ((active & (active - 1)) == 0) return post_alone(r, peer, record, limits, end);
-  const auto ring = reinterpret_cast<std::uint64_t>(r.state);
-  int same = 0;
-  unsigned group = __match_all_sync(active, ring, &same);
-  if (same == 0) group = __match_any_sync(active, ring);
-  const WarpShare share = share_units(group, record.units);
-  const bool leader = (group & lanes_below()) == 0;
-  if (share.total > r.depth()) {
-    // More than the ring ever has room for: one lane after the other.
-    ginResult_t result = ginSuccess;
-    for (unsigned left = group; left != 0; left &= left - 1) {
-      if ((left & lanes_below()) == 0 && (left >> __popc(lanes_below()) & 1) != 0) {
-        result = post_alone(r, peer, record, limits, end);
-      }
-      __syncwarp(group);
-    }
-    return result;
-  }
+  // Those with a record of as many units for the same ring (states are 128-byte aligned).
+  const unsigned group =
+      __match_any_sync(active, reinterpret_cast<std::uint64_t>(r.state) | record.units);
+  const std::uint32_t total = static_cast<std::uint32_t>(__popc(group)) * record.units;
+  if (total > r.depth()) return post_alone(r, peer, record, limits, end);
+  const int first = __ffs(static_cast<int>(group)) - 1;
+  const int last = 31 - __clz(static_cast<int>(group));
   const Credit credit = load_credit(r);  // first: its latency hides behind that of the atomic
   std::uint64_t base = 0;
-  if (leader) base = fetch_add_gpu(&r.state->head, share.total);
-  const int first = __ffs(static_cast<int>(group)) - 1;
+  if ((group & lanes_below()) == 0) base = fetch_add_gpu(&r.state->head, total);
   base = __shfl_sync(group, base, first);
-  // The lanes' loads may differ; they go on together, with or without credit.
-  const bool enough = credit.error == 0 && covers(r, credit, base + share.total);
-  if (!__any_sync(group, enough)) {
-    const ginResult_t res = await_credit_together(r, group, leader, base + share.total, limits);
-    if (res != ginSuccess) return res;
+  const std::uint32_t last_peer = __shfl_sync(group, peer, last);
+  const std::uint64_t at =
+      base + static_cast<std::uint32_t>(__popc(group & lanes_below())) * record.units;
+  *end = at + record.units;
+  // The last lane's end is the highest: it speaks for all to the same peer.
+  if (peer != last_peer || (group & ~lanes_below()) == 1u << last) note_posted(r, peer, *end);
+  if (group != kFullWarp) return store_when_covered(r, at, record, credit, limits);
+  if (!__any_sync(kFullWarp, covers(r, credit, base + total))) {
+    const ginResult_t stop = await_credit_of_warp(r, base + total, limits);
+    if (stop != ginSuccess) {
+      if (lanes_below() == 0) latch(r, stop);
+      return stop;
+    }
   }
-  *end = base + share.before + record.units;
-  int one_peer = 0;
-  __match_all_sync(group, peer, &one_peer);
-  const bool last = (group & ~lanes_below() & ~(1u << __popc(lanes_below()))) == 0;
-  if (one_peer == 0 || last) note_posted(r, peer, *end);
-  store_together(r, group, base, share, record);
+  store_whole_lines(r, base, record);
   return ginSuccess;
 }
 
@@ -152,12 +150,11 @@ class WarpProducer {
   // All 32 lanes; those with active == false bring nothing.  The result is the same for all.
   GIN_DEVICE ginResult_t post(bool active, std::uint32_t peer, const Record& record,
                               const WaitLimits& limits, std::uint64_t* end) {
-    const WarpShare share = share_units(kFullWarp, active ? record.units : 0);
+    const WarpShare share = share_units(active ? record.units : 0);
     const std::uint64_t past = head_ + share.total;
     if (past > limit_) {
       if (share.total > r_.depth()) return ginLimitExceeded;
-      const bool leader = lanes_below() == 0;
-      const ginResult_t res = await_credit_together(r_, kFullWarp, leader, past, limits);
+      const ginResult_t res = await_credit_of_warp(r_, past, limits);
       if (res != ginSuccess) return res;
       limit_ = __shfl_sync(kFullWarp, load_credit(r_).consumed, 0) + r_.depth();
       // What one lane saw may be newer than what lane 0 loads now, by no more than was needed.
@@ -166,7 +163,7 @@ class WarpProducer {
     *end = head_ + share.before + record.units;
     // Uniform is what three ballots found of all lanes, idle ones included.
     if (share.uniform && share.total != 0) {
-      store_together(r_, kFullWarp, head_, share, record);
+      store_whole_lines(r_, head_, record);
     } else if (active) {
       store_record(r_, head_ + share.before, record);
     }
