@@ -162,6 +162,7 @@ TEST_F(GpuLaunches, TwoRanksInOneProcessTalkToEachOther) {
           check(ginCommInitRank(&w.comm, 2, id, r), "ginCommInitRank");
           void* memory = nullptr;
           check(ginMemAlloc(w.comm, &memory, 4096, ginMemHost), "ginMemAlloc");
+          w.memory = static_cast<char*>(memory);
           check(ginCommWindowRegister(w.comm, memory, 4096, &w.window, 0), "window");
           const ginDevCommRequirements_t need = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
           check(ginDevCommCreate(w.comm, &need, &w.dev), "ginDevCommCreate");

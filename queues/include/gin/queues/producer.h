@@ -115,14 +115,17 @@ GIN_HOST_DEVICE inline void latch(const RingProducer& r, ginResult_t code) {
 // each unit takes the parity of its own lap.
 GIN_HOST_DEVICE inline void store_record(const RingProducer& r, std::uint64_t position,
                                          const Record& record) {
-  const std::uint64_t index_mask = r.depth() - 1;
+  const std::uint64_t first = position & (r.depth() - 1);
+  const std::uint64_t parity = lap_parity(position, r.log2_depth);
+  Unit* const slot = &r.units[first];
 #if defined(__CUDA_ARCH__)
 #pragma unroll  // a record indexed by a variable would not stay in registers
 #endif
   for (std::uint32_t i = 0; i < kMaxUnits; ++i) {
     if (i >= record.units) break;
-    const std::uint64_t at = position + i;
-    store_unit(&r.units[at & index_mask], record.unit[i], lap_parity(at, r.log2_depth));
+    const bool beyond = i != 0 && first + i >= r.depth();
+    store_unit(beyond ? slot + i - r.depth() : slot + i, record.unit[i],
+               beyond ? parity ^ 1 : parity);
   }
 }
 
@@ -192,8 +195,8 @@ GIN_HOST_DEVICE inline ginResult_t post_alone(const RingProducer& r, std::uint32
                                               std::uint64_t* end) {
   if (!r.shared()) return post_as_owner(r, peer, record, limits, end);
   const Credit credit = load_credit(r);  // first: its latency hides behind that of the atomic
-  if (credit.error != 0) return error_code(credit.error);
   const std::uint64_t at = fetch_add_gpu(&r.state->head, record.units);
+  if (credit.error != 0) return error_code(credit.error);  // the ring is lost, so is this hole
   *end = at + record.units;
   note_posted(r, peer, *end);
   return store_when_covered(r, at, record, credit, limits);
