@@ -18,15 +18,15 @@ enum class PostMode : std::uint8_t {
 inline constexpr std::uint64_t kStreamThreads = 1u << 20;
 inline constexpr std::uint64_t kStreamRecords = std::uint64_t{1} << 36;  // of one thread
 
-// Unit `index` of record `number` of `thread`.  Both halves of each unit tell thread and number, in
-// another place each time; few instructions, for they are measured too.
+// Unit `index` of record `number` of `thread`.  Both halves of each unit tell thread and number,
+// and differ from those of its neighbours; few instructions, for they are measured too.
 GIN_HOST_DEVICE inline queues::Unit stream_unit(std::uint32_t thread, std::uint64_t number,
                                                 std::uint32_t units, std::uint32_t index) {
   const std::uint64_t first =
       std::uint64_t{units - 1} << 4 | std::uint64_t{thread} << 6 | number << 26;
-  const std::uint64_t turned = index == 0 ? first : first >> 8 * index | first << (63 - 8 * index);
-  return queues::Unit{(turned ^ 0x5a5a5a5a5a5a5a5au * index) & queues::kPayloadMask,
-                      ~turned & queues::kPayloadMask};
+  const std::uint64_t mine = 0x1234567812345678u * index;
+  return queues::Unit{first ^ (mine & queues::kPayloadMask),
+                      first ^ ((mine ^ 0x5a5a5a5a5a5a5a5au) & queues::kPayloadMask)};
 }
 GIN_HOST_DEVICE inline std::uint32_t stream_thread(const queues::Unit& first) {
   return static_cast<std::uint32_t>(queues::bits::get(first.lo, 6, 20));

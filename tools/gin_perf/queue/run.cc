@@ -3,6 +3,7 @@
 
 #include "tools/gin_perf/queue/cases.h"
 #include "tools/gin_perf/queue/consume.h"
+#include "tools/gin_perf/queue/quiet_cpu.h"
 #include "tools/gin_perf/statistics.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 
 namespace gind::perf {
 namespace {
@@ -35,6 +37,9 @@ Result<double> one_run(QueueDevice& device, const QueueCase& c, std::uint32_t lo
                        const Options& options) {
   const auto timeout = static_cast<std::uint64_t>(options.timeout_s * 1e9);
   if (auto ready = device.set_up(c.rings(), log2_depth, 0); !ready) return ready.error();
+  // Posters of the CPU need the other cores, and inherit where this thread may run.
+  std::optional<QuietCpu> quiet;
+  if (device.is_gpu()) quiet.emplace();
   if (auto started = device.start(c, timeout); !started) return started.error();
   auto consumed = consume(device, c, log2_depth, options.verify, timeout);
   auto joined = device.join();  // in any case: the posters use the rings
@@ -53,6 +58,7 @@ Result<double> drain_once(QueueDevice& device, std::uint32_t units, std::uint32_
   const QueueCase fill{1, threads, units, gin::kernels::PostMode::kTogether, each};
   if (auto started = device.start(fill, timeout); !started) return started.error();
   if (auto joined = device.join(); !joined) return joined.error();
+  const QuietCpu quiet;
   return drain_rate(device, log2_depth, fill.total());
 }
 
@@ -62,6 +68,8 @@ Result<Statistics> round_trips(QueueDevice& device, std::uint32_t log2_depth,
   if (auto ready = device.set_up(1, log2_depth, 0); !ready) return ready.error();
   std::uint64_t* took = device.times(kTrips);
   if (took == nullptr) return Error{ginSystemError, "no memory for the times of round trips"};
+  std::optional<QuietCpu> quiet;
+  if (device.is_gpu()) quiet.emplace();
   if (auto started = device.start_round_trips(kTrips, took, timeout); !started) {
     return started.error();
   }

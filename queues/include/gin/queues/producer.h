@@ -115,17 +115,17 @@ GIN_HOST_DEVICE inline void latch(const RingProducer& r, ginResult_t code) {
 // each unit takes the parity of its own lap.
 GIN_HOST_DEVICE inline void store_record(const RingProducer& r, std::uint64_t position,
                                          const Record& record) {
-  const std::uint64_t first = position & (r.depth() - 1);
-  const std::uint64_t parity = lap_parity(position, r.log2_depth);
-  Unit* const slot = &r.units[first];
+  // 32 bits are enough inside a ring, and half the instructions.
+  const std::uint32_t depth = 1u << r.log2_depth;
+  const std::uint32_t first = static_cast<std::uint32_t>(position) & (depth - 1);
+  const auto parity = static_cast<std::uint32_t>(lap_parity(position, r.log2_depth));
 #if defined(__CUDA_ARCH__)
 #pragma unroll  // a record indexed by a variable would not stay in registers
 #endif
   for (std::uint32_t i = 0; i < kMaxUnits; ++i) {
     if (i >= record.units) break;
-    const bool beyond = i != 0 && first + i >= r.depth();
-    store_unit(beyond ? slot + i - r.depth() : slot + i, record.unit[i],
-               beyond ? parity ^ 1 : parity);
+    const std::uint32_t beyond = (first + i) >> r.log2_depth;  // 1 in the next lap
+    store_unit(&r.units[(first + i) & (depth - 1)], record.unit[i], parity ^ beyond);
   }
 }
 
