@@ -4,6 +4,10 @@
 #include "tools/gin_perf/queue/run.h"
 #include "tools/gin_perf/tests.h"
 
+#if defined(GIND_PERF_OFI)
+#include "gind/transports/ofi.h"
+#endif
+
 #include <cstdio>
 #include <exception>
 
@@ -23,9 +27,12 @@ Result<void> run(const Options& options) {
   if (!opened) return opened.error();
   Session& session = *opened.value();
   Report report(options, player->name(), session.properties(), session.rank() != 0);
+  auto baseline = Baseline::open(session, options);
+  if (!baseline) return baseline.error();
   Verified verified;
-  auto ran = latency ? run_put_lat(session, options, report, &verified)
-                     : run_put_stream(session, options, report, &verified);
+  Baseline* const compare = baseline.value().get();
+  auto ran = latency ? run_put_lat(session, options, compare, report, &verified)
+                     : run_put_stream(session, options, compare, report, &verified);
   if (!ran) return ran.error();
   // Rank 0 reports what both ranks of its pair have checked.
   for (std::uint64_t* count : {&verified.messages, &verified.stamps}) {
@@ -53,6 +60,9 @@ int run_rank(const Options& options) {
 }  // namespace gind::perf
 
 int main(int argc, char** argv) try {
+#if defined(GIND_PERF_OFI)
+  gind::prepare_process_for_ofi();
+#endif
   using namespace gind::perf;
   const auto parsed = parse_options(argc, argv);
   if (!parsed) {

@@ -42,6 +42,26 @@ void add_device(CLI::App& sub, std::string& device) {
           "cpu|gpu|gpu:N"));
 }
 
+void add_baseline(CLI::App& sub, Options& o) {
+  CLI::Option* baseline =
+      sub.add_option_function<std::string>(
+             "--baseline",
+             [&o](const std::string& provider) {
+               o.baseline = true;
+               o.baseline_provider = provider;
+             },
+             "compare with bare libfabric writes between the same processes, in paired rounds; "
+             "PROVIDER: libfabric's name (default: the communicator's)")
+          ->expected(0, 1)
+          ->type_name("PROVIDER");
+  sub.add_option("--baseline-address", o.baseline_address,
+                 "local IP address of the bare endpoints (default: libfabric's choice)")
+      ->needs(baseline);
+  sub.add_option("--baseline-rounds", o.baseline_rounds, "rounds of each kind (default 9)")
+      ->needs(baseline)
+      ->check(CLI::Range(1, 1001));
+}
+
 void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device) {
   CLI::App* sub = app.add_subcommand(name_of(d.test), d.help);
   sub->add_option("-s,--size", o.size, fmt::format("bytes of a message (default {})", d.size))
@@ -63,6 +83,7 @@ void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device)
       ->check(CLI::Range(64, 1 << 20));
   sub->add_flag("--exclusive", o.exclusive, "contexts with one poster each, without atomics");
   sub->add_flag("--verify,!--no-verify", o.verify, "check every byte received (default on)");
+  add_baseline(*sub, o);
   sub->add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
       ->check(CLI::Range(0.1, 86400.0));
   sub->add_option("--out_json", o.json_path, "write the figures to this file too");

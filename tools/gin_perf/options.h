@@ -26,6 +26,10 @@ struct Options {
   bool verify = true;
   double timeout_s = 60;
   std::string json_path;
+  bool baseline = false;          // compare with the bare provider
+  std::string baseline_provider;  // empty: the communicator's
+  std::string baseline_address;   // local IP address to bind; empty: libfabric's choice
+  int baseline_rounds = 9;
   bool gpu = false;  // kernels post, not threads of the CPU
   int gpu_ordinal = 0;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/put_latency.cuh"
 #include "tools/gin_perf/pattern.h"
+#include "tools/gin_perf/statistics.h"
 #include "tools/gin_perf/tests.h"
 
 #include <algorithm>
@@ -139,14 +140,21 @@ Result<std::vector<std::uint64_t>> measure(Session& session, const Options& opti
   }
 }
 
+// Of round trips in nanoseconds: microseconds one way.
+Statistics one_way_of(const std::vector<std::uint64_t>& round_trips) {
+  std::vector<double> one_way;
+  for (const std::uint64_t ns : round_trips) one_way.push_back(static_cast<double>(ns) / 2e3);
+  return statistics_of(std::move(one_way));
+}
+
 }  // namespace
 
 std::uint64_t put_lat_window_bytes(const Options& options) {
   return Places{options.sizes().back(), nullptr}.total();
 }
 
-Result<void> run_put_lat(Session& session, const Options& options, Report& report,
-                         Verified* verified) {
+Result<void> run_put_lat(Session& session, const Options& options, Baseline* baseline,
+                         Report& report, Verified* verified) {
   std::uint64_t exchanged = 0;
   for (const std::uint64_t bytes : options.sizes()) {
     const Places places{bytes, &exchanged};
@@ -156,12 +164,19 @@ Result<void> run_put_lat(Session& session, const Options& options, Report& repor
     if (auto met = session.handshake(); !met) return met.error();
     auto round_trips = measure(session, options, places, verified);
     if (!round_trips) return round_trips.error();
-    if (!session.leads()) continue;
-    std::vector<double> one_way;
-    for (const std::uint64_t ns : round_trips.value()) {
-      one_way.push_back(static_cast<double>(ns) / 2e3);
+    if (session.leads()) {
+      report.add_latency(bytes, round_trips.value().size(), one_way_of(round_trips.value()));
     }
-    report.add_latency(bytes, one_way.size(), statistics_of(one_way));
+    if (baseline == nullptr) continue;
+    auto compared = baseline->latency(bytes, [&](std::uint64_t n) -> Result<double> {
+      std::vector<std::uint64_t> trips;
+      auto ran = ping_pong(session, options, places, n, &trips, verified);
+      if (!ran) return ran.error();
+      return one_way_of(trips).median;
+    });
+    if (!compared) return compared.error();
+    report.add_comparison(bytes, baseline->provider(), compared.value());
+    verified->bare = baseline->checked();
   }
   return {};
 }

@@ -60,17 +60,20 @@ gin::kernels::PutStreamPlan plan_for(const Session& session, const Options& opti
   return plan;
 }
 
-Result<void> send(Session& session, const Options& options, const Places& places, Report& report) {
+struct Sent {
+  std::uint64_t puts = 0;
+  Bandwidth figures;
+};
+
+// One stream in each context, at the sending rank.
+Result<Sent> send_streams(Session& session, const Options& options, const Places& places,
+                          std::uint64_t iterations) {
   const auto n = static_cast<std::size_t>(options.contexts);
-  for (std::size_t c = 0; c < n; ++c) {
-    for (std::uint64_t s = 0; s < places.slots(); ++s) {
-      fill_pattern(session.memory() + places.source(c) + s * places.stride(), places.bytes,
-                   seed_of(places.bytes, c, s));
-    }
-  }
-  if (auto met = session.handshake(); !met) return met.error();
   std::vector<gin::kernels::PutStreamPlan> plans;
-  for (int c = 0; c < options.contexts; ++c) plans.push_back(plan_for(session, options, places, c));
+  for (int c = 0; c < options.contexts; ++c) {
+    plans.push_back(plan_for(session, options, places, c));
+    plans.back().iterations = iterations;
+  }
   auto played = session.player().put_streams(session.dev(), plans, Player::Side::kSend);
   if (!played) return played.error();
   const auto& outcomes = played.value();
@@ -95,7 +98,46 @@ Result<void> send(Session& session, const Options& options, const Places& places
   b.average_mb_s = static_cast<double>(puts * places.bytes) / seconds / (1 << 20);
   b.peak_mb_s = std::max(peak * 1e9 / (1 << 20), b.average_mb_s);
   b.rate_mpps = static_cast<double>(puts) / seconds / 1e6;
-  report.add_bandwidth(places.bytes, puts, b);
+  return Sent{puts, b};
+}
+
+// The same at the receiving rank: how many puts each context got.  *finished: all of its streams so
+// far.
+Result<std::vector<std::uint64_t>> receive_streams(Session& session, const Options& options,
+                                                   const Places& places,
+                                                   std::vector<std::uint64_t>* finished) {
+  std::vector<gin::kernels::PutStreamPlan> plans;
+  for (int c = 0; c < options.contexts; ++c) {
+    plans.push_back(plan_for(session, options, places, c));
+    plans.back().finish_before = (*finished)[static_cast<std::size_t>(c)];
+    plans.back().options.timeoutNs += static_cast<std::int64_t>(plans.back().duration_ns);
+  }
+  auto played = session.player().put_streams(session.dev(), plans, Player::Side::kReceive);
+  if (!played) return played.error();
+  std::vector<std::uint64_t> puts;
+  for (std::size_t c = 0; c < plans.size(); ++c) {
+    const auto& outcome = played.value()[c];
+    if (outcome.result != ginSuccess) {
+      return session.operation_error(outcome.result, "context " + std::to_string(c));
+    }
+    (*finished)[c] += outcome.puts;
+    puts.push_back(outcome.puts);
+  }
+  return puts;
+}
+
+Result<void> send(Session& session, const Options& options, const Places& places, Report& report) {
+  for (std::size_t c = 0; c < static_cast<std::size_t>(options.contexts); ++c) {
+    for (std::uint64_t s = 0; s < places.slots(); ++s) {
+      fill_pattern(session.memory() + places.source(c) + s * places.stride(), places.bytes,
+                   seed_of(places.bytes, c, s));
+    }
+  }
+  if (auto met = session.handshake(); !met) return met.error();
+  auto sent = send_streams(session, options, places,
+                           options.duration_s != 0 ? ~std::uint64_t{0} : options.iterations);
+  if (!sent) return sent.error();
+  report.add_bandwidth(places.bytes, sent.value().puts, sent.value().figures);
   return {};
 }
 
@@ -123,27 +165,14 @@ Result<void> verify(const Session& session, const Places& places, std::uint64_t 
   return {};
 }
 
-// *finished: of each context, the puts of all streams so far.
 Result<void> receive(Session& session, const Options& options, const Places& places,
                      std::vector<std::uint64_t>* finished, Verified* verified) {
   if (options.verify) fill_guard(session.memory(), places.source(0));
-  std::vector<gin::kernels::PutStreamPlan> plans;
-  for (int c = 0; c < options.contexts; ++c) {
-    plans.push_back(plan_for(session, options, places, c));
-    plans.back().finish_before = (*finished)[static_cast<std::size_t>(c)];
-    plans.back().options.timeoutNs += static_cast<std::int64_t>(plans.back().duration_ns);
-  }
   if (auto met = session.handshake(); !met) return met.error();
-  auto played = session.player().put_streams(session.dev(), plans, Player::Side::kReceive);
-  if (!played) return played.error();
-  for (std::size_t c = 0; c < plans.size(); ++c) {
-    const auto& outcome = played.value()[c];
-    if (outcome.result != ginSuccess) {
-      return session.operation_error(outcome.result, "context " + std::to_string(c));
-    }
-    (*finished)[c] += outcome.puts;
-    if (!options.verify) continue;
-    if (auto right = verify(session, places, c, outcome.puts, verified); !right) {
+  auto puts = receive_streams(session, options, places, finished);
+  if (!puts) return puts.error();
+  for (std::size_t c = 0; options.verify && c < puts.value().size(); ++c) {
+    if (auto right = verify(session, places, c, puts.value()[c], verified); !right) {
       return right.error();
     }
   }
@@ -160,14 +189,27 @@ std::uint64_t put_stream_window_bytes(const Options& options) {
   return most;
 }
 
-Result<void> run_put_stream(Session& session, const Options& options, Report& report,
-                            Verified* verified) {
+Result<void> run_put_stream(Session& session, const Options& options, Baseline* baseline,
+                            Report& report, Verified* verified) {
   std::vector<std::uint64_t> finished(static_cast<std::size_t>(options.contexts));
   for (const std::uint64_t bytes : options.sizes()) {
     const Places places = places_of(options, bytes);
     auto ran = session.leads() ? send(session, options, places, report)
                                : receive(session, options, places, &finished, verified);
     if (!ran) return ran.error();
+    if (baseline == nullptr) continue;
+    auto compared = baseline->stream(bytes, [&](std::uint64_t n) -> Result<double> {
+      if (!session.leads()) {
+        auto received = receive_streams(session, options, places, &finished);
+        if (!received) return received.error();
+        return 0.0;
+      }
+      auto sent = send_streams(session, options, places, n);
+      if (!sent) return sent.error();
+      return sent.value().figures.rate_mpps;
+    });
+    if (!compared) return compared.error();
+    report.add_comparison(bytes, baseline->provider(), compared.value());
   }
   return {};
 }

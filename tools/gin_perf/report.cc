@@ -18,7 +18,7 @@ constexpr const char* kRule =
 
 Report::Report(const Options& options, const std::string& device,
                const ginCommProperties_t& properties, bool quiet)
-    : quiet_(quiet) {
+    : quiet_(quiet), latency_(options.test == Test::kPutLat) {
   json_["schema"] = 1;
   json_["test"] = name_of(options.test);
   json_["device"] = device;
@@ -79,16 +79,38 @@ void Report::add_bandwidth(std::uint64_t bytes, std::uint64_t iterations, const 
   std::fflush(stdout);
 }
 
+void Report::add_comparison(std::uint64_t bytes, const std::string& provider, const Comparison& c) {
+  const char* unit = latency_ ? "usec" : "mpps";
+  json_["baseline"].push_back({{"bytes", bytes},
+                               {"provider", provider},
+                               {"rounds", c.rounds},
+                               {fmt::format("bare_{}", unit), c.bare},
+                               {fmt::format("gind_{}", unit), c.gind},
+                               {latency_ ? "added_usec" : "ratio", c.paired}});
+  if (quiet_) return;
+  if (latency_) {
+    fmt::print("   baseline ({}): bare {:.2f} us, gind {:.2f} us, added {:.2f} us", provider,
+               c.bare, c.gind, c.paired);
+  } else {
+    fmt::print("   baseline ({}): bare {:.6f} Mpps, gind {:.6f} Mpps, ratio {:.3f}", provider,
+               c.bare, c.gind, c.paired);
+  }
+  fmt::print(" (medians of {} paired rounds)\n", c.rounds);
+  std::fflush(stdout);
+}
+
 Result<void> Report::finish(const Options& options, const Verified& verified) {
   json_["verified"] = {{"enabled", options.verify},
                        {"messages", verified.messages},
                        {"bytes", verified.bytes},
-                       {"stamps", verified.stamps}};
+                       {"stamps", verified.stamps},
+                       {"baseline", verified.bare}};
   if (!quiet_) {
     fmt::print("{}\n", kRule);
     if (options.verify) {
       fmt::print(" verified: {} messages ({} bytes) bit-exact", verified.messages, verified.bytes);
       if (verified.stamps != 0) fmt::print(", {} by number on arrival", verified.stamps);
+      if (verified.bare != 0) fmt::print(", {} of the baseline", verified.bare);
       fmt::print("\n");
     } else {
       fmt::print(" data was not checked (--no-verify)\n");

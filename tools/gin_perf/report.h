@@ -4,6 +4,7 @@
 
 #include "gin/gin.h"
 #include "gind/common/result.h"
+#include "tools/gin_perf/baseline.h"
 #include "tools/gin_perf/options.h"
 #include "tools/gin_perf/statistics.h"
 
@@ -18,10 +19,12 @@ struct Verified {
   std::uint64_t messages = 0;  // received and compared byte by byte
   std::uint64_t bytes = 0;
   std::uint64_t stamps = 0;  // messages whose number was checked when their signal came
+  std::uint64_t bare = 0;    // messages of the baseline whose number was checked
   void add(const Verified& other) {
     messages += other.messages;
     bytes += other.bytes;
     stamps += other.stamps;
+    bare += other.bare;
   }
 };
 
@@ -39,11 +42,14 @@ class Report {
 
   void add_latency(std::uint64_t bytes, std::uint64_t iterations, const Statistics& microseconds);
   void add_bandwidth(std::uint64_t bytes, std::uint64_t iterations, const Bandwidth& bandwidth);
+  // Below the line of that size.
+  void add_comparison(std::uint64_t bytes, const std::string& provider, const Comparison& c);
   // The last line of the table; then writes the JSON file, where one was asked for.
   Result<void> finish(const Options& options, const Verified& verified);
 
  private:
   bool quiet_;
+  bool latency_;
   nlohmann::json json_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gind/common/result.h"
+#include "tools/gin_perf/baseline.h"
 #include "tools/gin_perf/options.h"
 #include "tools/gin_perf/report.h"
 #include "tools/gin_perf/session.h"
@@ -15,9 +16,10 @@ std::uint64_t put_stream_window_bytes(const Options& options);
 
 // Runs all sizes.  What was received and found right is counted in *verified; data that is not
 // right is an error (ginInternalError) that names where.
-Result<void> run_put_lat(Session& session, const Options& options, Report& report,
-                         Verified* verified);
-Result<void> run_put_stream(Session& session, const Options& options, Report& report,
-                            Verified* verified);
+// baseline: null, or what to compare with after each size.
+Result<void> run_put_lat(Session& session, const Options& options, Baseline* baseline,
+                         Report& report, Verified* verified);
+Result<void> run_put_stream(Session& session, const Options& options, Baseline* baseline,
+                            Report& report, Verified* verified);
 
 }  // namespace gind::perf
