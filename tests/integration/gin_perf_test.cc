@@ -58,6 +58,49 @@ TEST_F(GinPerf, LatencyIsMeasuredAndVerifiedAtOddSizes) {
   }
 }
 
+TEST_F(GinPerf, TheBaselineRunsInTurnsWithGindAndIsChecked) {
+  Ended e = gin_perf("put_lat -n 200 -s 100 --baseline --out_json /dev/stdout" + sockets);
+  ASSERT_EQ(e.code, 0) << e.output;
+  auto json = json_in(e.output);
+  ASSERT_FALSE(json.is_discarded()) << e.output;
+  EXPECT_EQ(json["baseline"][0]["provider"], "tcp;ofi_rxm") << e.output;
+  EXPECT_EQ(json["baseline"][0]["rounds"], 9) << e.output;
+  EXPECT_GT(json["baseline"][0]["bare_usec"], 0) << e.output;
+  EXPECT_GT(json["baseline"][0]["gind_usec"], json["baseline"][0]["bare_usec"]) << e.output;
+  EXPECT_GE(json["verified"]["baseline"], 9 * 16) << e.output;
+  e = gin_perf("put_rate -n 2000 --baseline --baseline-rounds 3 --out_json /dev/stdout" + sockets);
+  ASSERT_EQ(e.code, 0) << e.output;
+  json = json_in(e.output);
+  ASSERT_FALSE(json.is_discarded()) << e.output;
+  EXPECT_EQ(json["baseline"][0]["rounds"], 3) << e.output;
+  EXPECT_GT(json["baseline"][0]["bare_mpps"], 0) << e.output;
+  EXPECT_GT(json["baseline"][0]["ratio"], 0) << e.output;
+}
+
+TEST_F(GinPerf, ABaselineThatCannotBeIsRefusedByName) {
+  Ended e = gin_perf("put_lat -n 10 --baseline nonsense" + sockets);
+  EXPECT_NE(e.code, 0);
+  EXPECT_NE(e.output.find("\"nonsense\""), std::string::npos) << e.output;
+  const Cluster loopback({.nodes = 1, .provider = "loopback", .namespaces = false, .set = {}});
+  e = gin_perf("put_lat -n 10 --baseline --sockets " + loopback.place({1})[0]);
+  EXPECT_NE(e.code, 0);
+  EXPECT_NE(e.output.find("name one"), std::string::npos) << e.output;
+}
+
+TEST(GinPerfQueue, ChecksEveryRecordOfCpuPosters) {
+  const Ended e = gin_perf("queue --grid 1x2 --units 2 -n 200000 --out_json /dev/stdout");
+  ASSERT_EQ(e.code, 0) << e.output;
+  const auto json = json_in(e.output);
+  ASSERT_FALSE(json.is_discarded()) << e.output;
+  EXPECT_EQ(json["results"].size(), 2u) << e.output;  // shared and alone
+  EXPECT_EQ(json["results"][0]["records"], 200000) << e.output;
+  EXPECT_GT(json["results"][0]["mrecords_per_sec"], 0) << e.output;
+  EXPECT_GT(json["round_trip"]["t_typical_usec"], 0) << e.output;
+  EXPECT_NE(gin_perf("queue --grid 1by2").code, 0);
+  EXPECT_NE(gin_perf("queue --units 3").code, 0);
+  EXPECT_NE(gin_perf("queue --sharing exclusive --grid 1x2").code, 0);
+}
+
 TEST_F(GinPerf, StreamsAreMeasuredAndVerifiedInEachContext) {
   const Ended e = gin_perf("put_rate -n 2000 -q 3 -t 16 --out_json /dev/stdout" + sockets);
   ASSERT_EQ(e.code, 0) << e.output;

@@ -15,8 +15,9 @@ double median(std::vector<double> values) { return statistics_of(std::move(value
 Result<std::unique_ptr<Baseline>> Baseline::open(Session& session, const Options& options) {
   if (!options.baseline) return std::unique_ptr<Baseline>();
   std::unique_ptr<Baseline> made(new Baseline(session, options));
-  made->provider_ =
-      options.baseline_provider.empty() ? session.properties().provider : options.baseline_provider;
+  made->provider_ = options.baseline_provider;
+  const bool fabric_here = std::string(session.properties().transport) == "ofi";
+  if (made->provider_.empty() && fabric_here) made->provider_ = session.properties().provider;
   if (made->provider_.empty()) {
     return Error{
         ginInvalidArgument,

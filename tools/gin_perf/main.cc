@@ -26,9 +26,9 @@ Result<void> run(const Options& options) {
       options, *player, latency ? put_lat_window_bytes(options) : put_stream_window_bytes(options));
   if (!opened) return opened.error();
   Session& session = *opened.value();
-  Report report(options, player->name(), session.properties(), session.rank() != 0);
   auto baseline = Baseline::open(session, options);
   if (!baseline) return baseline.error();
+  Report report(options, player->name(), session.properties(), session.rank() != 0);
   Verified verified;
   Baseline* const compare = baseline.value().get();
   auto ran = latency ? run_put_lat(session, options, compare, report, &verified)

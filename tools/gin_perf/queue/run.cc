@@ -155,6 +155,7 @@ Result<void> run_queue(const Options& options) {
              options.gpu ? "   target <= 2.5" : "");
   json["round_trip"] = {{"t_typical_usec", t.median}, {"t_min_usec", t.min}, {"t_99_usec", t.p99}};
   if (options.verify) fmt::print(" verified: {} records\n", checked);
+  std::fflush(stdout);
   if (options.json_path.empty()) return {};
   std::ofstream file(options.json_path, std::ios::trunc);
   file << json.dump(2) << '\n';
