@@ -38,6 +38,16 @@ void PeerChannel::stage_record(const WireRecord& record, std::uint64_t id) {
   stage_inline(request, &record, sizeof record);
 }
 
+void PeerChannel::stage_small_put(const WireRecord& record, const void* data, std::uint64_t id) {
+  std::array<std::uint8_t, kMaxSendBytes> message;
+  std::memcpy(message.data(), &record, sizeof record);
+  std::memcpy(message.data() + sizeof record, data, record.bytes);
+  WorkRequest request;
+  request.op = WorkOp::kSend;
+  request.id = id;
+  stage_inline(request, message.data(), sizeof record + record.bytes);
+}
+
 bool PeerChannel::flush() {
   bool any = false;
   while (head_ != tail_) {

@@ -49,9 +49,11 @@ class PeerChannel {
   bool has_room_for_ack() const { return tail_ - head_ < kStaged; }
 
   void stage_write(const WorkRequest& request);
-  // The payload (at most 32 bytes) is copied.
+  // The payload (at most kMaxSendBytes) is copied.
   void stage_inline(WorkRequest request, const void* payload, std::uint32_t bytes);
   void stage_record(const WireRecord& record, std::uint64_t id);
+  // record.bytes of data behind it.
+  void stage_small_put(const WireRecord& record, const void* data, std::uint64_t id);
 
   // Hands over what is staged; true when anything was taken.
   bool flush();
@@ -68,7 +70,7 @@ class PeerChannel {
   std::uint32_t references = 0;  // contexts that use it
 
  private:
-  using Payload = std::array<std::uint8_t, 32>;
+  using Payload = std::array<std::uint8_t, kMaxSendBytes>;
   struct Staged {
     std::array<WorkRequest, kStaged> request;
     std::array<Payload, kStaged> payload;

@@ -12,8 +12,10 @@
 #include "gin/queues/segment.h"
 #include "gin/queues/wait.h"
 
+#include <cstddef>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -63,7 +65,9 @@ class ContextQueue {
                  ginResult_t code, std::string_view error);
 
   // A peer's record or immediate for this context.  False: it makes no sense (counted above).
-  bool received(ProxyEnv& env, const WireRecord& record, bool sequenced);
+  // `data`: what stands behind the record.
+  bool received(ProxyEnv& env, const WireRecord& record, std::span<const std::byte> data,
+                bool sequenced);
   bool immediate(ProxyEnv& env, std::uint32_t source, std::uint16_t low_bits);
 
   // Operations to `peer` fail from now on.  While its gind is reachable what was staged still goes
@@ -107,7 +111,9 @@ class ContextQueue {
   std::uint32_t add_op(ProxyEnv& env, const gin::queues::Descriptor& d, bool internal);
   void stage_peer(ProxyEnv& env, std::uint32_t peer);
   bool stage(ProxyEnv& env, std::uint32_t index, OpSlot& slot);
+  bool stage_small_put(ProxyEnv& env, std::uint32_t index, OpSlot& slot);
   bool stage_data(ProxyEnv& env, std::uint32_t index, OpSlot& slot);
+  WireRecord signal_record(const gin::queues::Descriptor& d, const ContextRoute& route) const;
   bool stage_signal(ProxyEnv& env, std::uint32_t index, OpSlot& slot);
   bool stage_fence(ProxyEnv& env, std::uint32_t index, OpSlot& slot);
   void finish(ProxyEnv& env, std::uint32_t index);

@@ -12,6 +12,28 @@ using gin::queues::Descriptor;
 using gin::queues::Op;
 using gin::queues::RemoteAction;
 
+namespace {
+
+// A put of a few bytes with a signal that the target's gind applies: it can write the data as well.
+bool travels_in_record(const Descriptor& d, const PeerChannel& channel) {
+  const bool indexed = d.action == RemoteAction::kAddStrong || d.action == RemoteAction::kAddWeak;
+  return (d.op == Op::kPut || d.op == Op::kPutValue) && indexed && d.bytes != 0 &&
+         d.bytes <= kSmallPutBytes && channel.signal_mode() == SignalMode::kRecord;
+}
+
+}  // namespace
+
+WireRecord ContextQueue::signal_record(const Descriptor& d, const ContextRoute& route) const {
+  WireRecord record;
+  record.kind = RecordKind::kSignal;
+  record.source_rank = static_cast<std::uint16_t>(view().rank);
+  record.context = static_cast<std::uint16_t>(spec_.context);
+  record.dev_comm = route.remote_handle;
+  record.signal = d.signal;
+  record.addend = d.addend;
+  return record;
+}
+
 void ContextQueue::stage_peer(ProxyEnv& env, std::uint32_t p) {
   Peer& peer = peers_[p];
   while (peer.unstaged != OpSlots::kNone) {
@@ -33,7 +55,39 @@ void ContextQueue::stage_peer(ProxyEnv& env, std::uint32_t p) {
 
 bool ContextQueue::stage(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
   if (slot.d.op == Op::kQuiet) return stage_fence(env, index, slot);
+  if (travels_in_record(slot.d, *routes_[slot.d.peer].channel)) {
+    return stage_small_put(env, index, slot);
+  }
   return stage_data(env, index, slot) && stage_signal(env, index, slot);
+}
+
+// One message in place of two.
+bool ContextQueue::stage_small_put(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
+  const Descriptor& d = slot.d;
+  ContextRoute& route = routes_[d.peer];
+  PeerChannel& channel = *route.channel;
+  if (!channel.has_room(1) || byte_budget_ == 0) return false;
+  const WindowView* src = d.op == Op::kPut ? view().windows[d.src_window] : nullptr;
+  if (view().windows[d.dst_window] == nullptr || (d.op == Op::kPut && src == nullptr)) {
+    slot.failed = true;
+    return true;
+  }
+  WireRecord record = signal_record(d, route);
+  record.kind = RecordKind::kPut;
+  record.bytes = static_cast<std::uint8_t>(d.bytes);
+  record.pieces = static_cast<std::uint16_t>(d.dst_window);
+  record.sequence = d.dst_offset;
+  const void* data = d.op == Op::kPut ? static_cast<const void*>(src->base + d.src_offset)
+                                      : static_cast<const void*>(&d.value);
+  channel.stage_small_put(record, data, request_id(index, sizeof record + d.bytes));
+  env.mark(channel);
+  slot.moved = d.bytes;
+  ++slot.pending;
+  byte_budget_ -= std::min(byte_budget_, d.bytes);
+  env.counters.bytes_out.add(d.bytes);
+  if (channel.local()) env.counters.bytes_local.add(d.bytes);
+  peers_[d.peer].dirty = true;
+  return true;
 }
 
 bool ContextQueue::stage_data(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
@@ -96,13 +150,7 @@ bool ContextQueue::stage_signal(ProxyEnv& env, std::uint32_t index, OpSlot& slot
     request.id = request_id(index, request.bytes);
     channel.stage_write(request);
   } else {
-    WireRecord record;
-    record.kind = RecordKind::kSignal;
-    record.source_rank = static_cast<std::uint16_t>(view().rank);
-    record.context = static_cast<std::uint16_t>(spec_.context);
-    record.dev_comm = route.remote_handle;
-    record.signal = d.signal;
-    record.addend = d.addend;
+    WireRecord record = signal_record(d, route);
     if (sequenced) {
       record.sequence = flow.next++;
       // A weak signal names its own put's writes; too many to name makes it a strong one.

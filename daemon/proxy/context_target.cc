@@ -2,6 +2,8 @@
 // The target's side: signals are applied, fences answered, sequence numbers counted.
 #include "daemon/proxy/context_queue.h"
 
+#include <cstring>
+
 namespace gind {
 
 using gin::queues::Op;
@@ -13,7 +15,7 @@ FlowReceiver& ContextQueue::receiver(std::uint32_t peer) {
 }
 
 void ContextQueue::act(ProxyEnv& env, const WireRecord& record) {
-  if (record.kind == RecordKind::kSignal) {
+  if (record.kind != RecordKind::kFence) {
     // Release: pairs with the waiter's acquire, so that the data is visible with the signal.
     const std::uint64_t value = signals_[record.signal] += record.addend;
     gin::queues::store_release_sys(&signal_words_[record.signal], value);
@@ -41,10 +43,19 @@ void ContextQueue::reply(ProxyEnv& env, std::uint32_t peer, const WireRecord& re
   env.mark(channel);
 }
 
-bool ContextQueue::received(ProxyEnv& env, const WireRecord& record, bool sequenced) {
+bool ContextQueue::received(ProxyEnv& env, const WireRecord& record,
+                            std::span<const std::byte> data, bool sequenced) {
   if (!active_ || record.source_rank >= peers_.size()) return false;
+  if (record.kind != RecordKind::kPut && !data.empty()) return false;
   Peer& peer = peers_[record.source_rank];
   switch (record.kind) {
+    case RecordKind::kPut: {
+      char* const to = small_put_target(view(), record, data.size());
+      if (to == nullptr || record.signal >= limits_.signals || sequenced) return false;
+      std::memcpy(to, data.data(), data.size());
+      act(env, record);
+      return true;
+    }
     case RecordKind::kSignal:
       if (record.signal >= limits_.signals) return false;
       [[fallthrough]];

@@ -148,10 +148,14 @@ void ProxyThread::on_completion(const Completion& c, bool sequenced) {
 
 void ProxyThread::on_record(const Completion& c, bool sequenced) {
   WireRecord record;
-  if (c.bytes == sizeof record) {
+  if (c.bytes >= sizeof record) {
     std::memcpy(static_cast<void*>(&record), c.data, sizeof record);
+    const std::span data(static_cast<const std::byte*>(c.data) + sizeof record,
+                         c.bytes - sizeof record);
     const auto found = by_handle_.find({record.dev_comm, record.context});
-    if (found != by_handle_.end() && found->second->received(env_, record, sequenced)) return;
+    if (found != by_handle_.end() && found->second->received(env_, record, data, sequenced)) {
+      return;
+    }
   }
   env_.counters.records_refused.add(1);
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 32-byte record that one proxy thread sends to another: a signal that follows its data, the
-// fence behind quiet, and the acknowledgements.  It names contexts by the handle that their gind
-// gave out, so a record can reach nothing that was not announced.
+// The 32-byte record that one proxy thread sends to another: a signal that follows its data, or
+// brings it along, the fence behind quiet, and the acknowledgements.  It names contexts by the
+// handle that their gind gave out, so a record can reach nothing that was not announced.
 #pragma once
+
+#include "daemon/proxy/rank_view.h"
+#include "gind/transports/transport.h"
 
 #include <cstdint>
 #include <cstring>
@@ -14,22 +17,42 @@ enum class RecordKind : std::uint8_t {
   kFence = 2,        // answer when everything before it has landed
   kFenceAck = 3,     // `addend` repeats the fence's token
   kSequenceAck = 4,  // everything below `sequence` has arrived
+  kPut = 5,          // a small put and its signal: the data stand behind the record
 };
 
 struct WireRecord {
   RecordKind kind = RecordKind::kSignal;
-  std::uint8_t reserved = 0;
+  std::uint8_t bytes = 0;  // put: of the data
   std::uint16_t source_rank = 0;
   std::uint16_t context = 0;
   // Signal mode "sequence": how many writes right before `sequence` a weak signal vouches for;
-  // 0: everything before it (strong).
+  // 0: everything before it (strong).  Put: the window.
   std::uint16_t pieces = 0;
   std::uint32_t dev_comm = 0;  // the receiver's handle
   std::uint32_t signal = 0;
   std::uint64_t addend = 0;    // signal: the addend; fence and its answer: the sender's token
-  std::uint64_t sequence = 0;  // signal mode "sequence" only
+  std::uint64_t sequence = 0;  // signal mode "sequence" only; put: the offset in the window
 };
 static_assert(sizeof(WireRecord) == 32);
+
+// Of a put that travels in its record, at most.
+inline constexpr std::uint32_t kSmallPutBytes = kMaxSendBytes - sizeof(WireRecord);
+
+// Where a put that came in a record belongs; null when it does not lie in a window of this rank, or
+// brings another number of bytes than it says.
+inline char* small_put_target(const RankView& view, const WireRecord& record,
+                              std::size_t payload_bytes) {
+  if (record.bytes == 0 || record.bytes != payload_bytes || record.bytes > kSmallPutBytes ||
+      record.pieces >= view.windows.size()) {
+    return nullptr;
+  }
+  const WindowView* window = view.windows[record.pieces];
+  if (window == nullptr || record.bytes > window->bytes ||
+      record.sequence > window->bytes - record.bytes) {
+    return nullptr;
+  }
+  return window->base + record.sequence;
+}
 
 // Immediate data of a write in signal mode "sequence": the receiver's flow id and the low bits of
 // the sequence number.  Fits the four bytes that EFA and verbs have.

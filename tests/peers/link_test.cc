@@ -104,7 +104,7 @@ TEST(PeerPort, AnotherVersionIsToldBothVersions) {
   hello[4] = 7;
   s.say(hello);
   ASSERT_TRUE(c.run_until([&] { return s.closed; }));
-  expect_has(s.got, {"node n0", "version 7", "version 1"});
+  expect_has(s.got, {"node n0", "version 7", "version " + std::to_string(peers::kPeerVersion)});
   EXPECT_EQ(c.ginds[0]->counters.handshake_rejected_version, 1u);
   EXPECT_TRUE(c.empties());
 }
@@ -225,9 +225,11 @@ struct FakeServer {
 
 TEST(Dial, AServerOfAnotherVersionOrKindOrNoneIsNamed) {
   std::string other = encode(peers::Refused{ginVersionMismatch, "x"});
-  other[4] = 2;
+  other[4] = static_cast<char>(peers::kPeerVersion + 1);
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
-      {other, {"version 2", "version 1"}},
+      {other,
+       {"version " + std::to_string(peers::kPeerVersion + 1),
+        "version " + std::to_string(peers::kPeerVersion)}},
       {"HTTP/1.1 400 Bad Request\r\n\r\n", {"not gind's peer protocol"}},
       {encode(peers::Released{1, 1}), {"did not begin with WELCOME"}},
       {"", {"did not answer within 200 ms"}},
