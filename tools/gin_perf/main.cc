@@ -8,8 +8,10 @@
 #include "gind/transports/ofi.h"
 #endif
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 namespace gind::perf {
 namespace {
@@ -26,6 +28,7 @@ Result<void> run(const Options& options) {
       options, *player, latency ? put_lat_window_bytes(options) : put_stream_window_bytes(options));
   if (!opened) return opened.error();
   Session& session = *opened.value();
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.hold_s));
   auto baseline = Baseline::open(session, options);
   if (!baseline) return baseline.error();
   Report report(options, player->name(), session.properties(), session.rank() != 0);

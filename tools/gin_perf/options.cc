@@ -79,6 +79,11 @@ void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device)
     sub->add_option("-q,--qp", o.contexts, "contexts, each with a poster of its own (default 1)")
         ->check(CLI::Range(1, 256));
   }
+  sub->add_option("--idle", o.idle_contexts,
+                  "contexts of each rank that nobody posts to, beside those measured (default 0)")
+      ->check(CLI::Range(0, 16384));
+  sub->add_option("--hold", o.hold_s, "seconds of idleness before the test begins (default 0)")
+      ->check(CLI::Range(0.0, 86400.0));
   sub->add_option("--queue-depth", o.queue_units, "ring units per context (default: the daemon's)")
       ->check(CLI::Range(64, 1 << 20));
   sub->add_flag("--exclusive", o.exclusive, "contexts with one poster each, without atomics");

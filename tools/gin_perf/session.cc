@@ -3,6 +3,7 @@
 
 #include "tools/gin_perf/unique_id.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace gind::perf {
@@ -37,7 +38,9 @@ Session::~Session() {
 }
 
 Result<void> Session::close() {
-  for (ginDevComm_t* dev : {&dev_, &talk_}) {
+  std::vector<ginDevComm_t*> all = {&dev_, &talk_};
+  for (ginDevComm_t& dev : idle_) all.push_back(&dev);
+  for (ginDevComm_t* dev : all) {
     if (const ginResult_t r = ginDevCommDestroy(comm_, dev); r != ginSuccess) {
       return gin_error(r, "ginDevCommDestroy");
     }
@@ -109,6 +112,16 @@ Result<void> Session::make_contexts(const Options& options) {
   requirements.poster = ginPosterHost;
   if (const ginResult_t r = ginDevCommCreate(comm_, &requirements, &talk_); r != ginSuccess) {
     return gin_error(r, "ginDevCommCreate");
+  }
+  constexpr int kMostOfOne = 256;
+  for (int left = options.idle_contexts; left > 0; left -= kMostOfOne) {
+    requirements.contexts = std::min(left, kMostOfOne);
+    requirements.queueDepth = 64;
+    idle_.emplace_back();
+    if (const ginResult_t r = ginDevCommCreate(comm_, &requirements, &idle_.back());
+        r != ginSuccess) {
+      return gin_error(r, "ginDevCommCreate");
+    }
   }
   return {};
 }

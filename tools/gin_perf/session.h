@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace gind::perf {
 
@@ -66,6 +67,7 @@ class Session {
   bool own_contexts_ = false;
   ginDevComm_t dev_{};
   ginDevComm_t talk_{};  // the host's, for handshakes
+  std::vector<ginDevComm_t> idle_;
   ginCommProperties_t properties_{};
   int rank_ = 0;
   std::int64_t timeout_ns_ = 0;
