@@ -15,7 +15,7 @@ struct ProxyOptions {
   int cpu = -1;                         // pinned to it; -1: not pinned
   std::uint32_t burst = 32;             // records taken from one ring a turn
   std::uint64_t burst_bytes = 1 << 20;  // payload started for one ring a turn
-  std::uint64_t piece_bytes = 64 << 10;
+  std::uint64_t piece_bytes = 256 << 10;
   std::uint64_t spin_ns = 200'000;
   bool yields = false;  // while it spins without work, for the sake of others on few cores
   std::uint64_t nap_ns = 50'000;
