@@ -32,10 +32,10 @@ struct Config {
   } transport;
 
   struct Proxy {
-    std::uint32_t threads = 0;             // 0: 1 on up to 4 cores, else 2
-    std::vector<std::uint32_t> cpus;       // pin thread i to cpus[i]; empty: not pinned
-    std::uint32_t burst = 32;              // descriptors taken from one ring a turn
-    std::uint64_t burst_bytes = 1 << 20;   // payload started for one ring a turn
+    std::uint32_t threads = 0;              // 0: 1 on up to 4 cores, else 2
+    std::vector<std::uint32_t> cpus;        // pin thread i to cpus[i]; empty: not pinned
+    std::uint32_t burst = 32;               // descriptors taken from one ring a turn
+    std::uint64_t burst_bytes = 1 << 20;    // payload started for one ring a turn
     std::uint64_t piece_bytes = 256 << 10;  // larger puts are cut to pieces of this size
     std::chrono::nanoseconds spin = std::chrono::microseconds(200);  // busy polling after work
     std::chrono::nanoseconds nap = std::chrono::milliseconds(1);     // longest nap when idle

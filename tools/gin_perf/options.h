@@ -22,8 +22,8 @@ struct Options {
   std::uint64_t depth = 0;       // puts in flight per context
   int contexts = 1;
   int idle_contexts = 0;  // beside those that are measured
-  int queue_units = 0;  // 0: the daemon's default
-  double hold_s = 0;  // between set-up and the test
+  int queue_units = 0;    // 0: the daemon's default
+  double hold_s = 0;      // between set-up and the test
   bool exclusive = false;
   bool verify = true;
   double timeout_s = 60;
