@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace gind {
@@ -12,13 +13,15 @@ namespace gind {
 using gin::queues::Descriptor;
 using gin::queues::Field;
 using gin::queues::kDoneError;
-using gin::queues::kMaxUnits;
 using gin::queues::Op;
 using gin::queues::store_release_sys;
 
 // The largest list of operations (limits.outstanding and one fence a peer) fits a request id.
 static_assert((1u << 15) + gin::queues::kMaxRanks <= 1u << 16);
 using gin::queues::Unit;
+
+// Of one ring and turn; what is copied and not taken is copied again.
+constexpr std::uint32_t kCopiedUnits = 128;
 
 ContextQueue::ContextQueue(const ContextSpec& spec, std::uint32_t queue_index)
     : spec_(spec),
@@ -70,14 +73,15 @@ std::size_t ContextQueue::service(ProxyEnv& env) {
     }
     retrying_.clear();
   }
-  Unit units[kMaxUnits];
-  for (std::uint32_t left = env.options.burst;
-       left != 0 && slots_.outstanding() < spec_.outstanding && byte_budget_ != 0; --left) {
-    const std::uint32_t n = consumer_.copy_out(units);
-    if (n == 0) break;
-    ++work;
-    accept(env, units, n);
-    if (consumer_.position() - published_ >= consumer_.depth() / 4) publish_consumed();
+  if (slots_.outstanding() < spec_.outstanding && byte_budget_ != 0) {
+    Unit copies[kCopiedUnits];  // what is checked below is this, not the ring
+    const std::uint32_t most =
+        std::min<std::uint32_t>(env.options.burst, spec_.outstanding - slots_.outstanding());
+    work += consumer_.drain(copies, kCopiedUnits, most, [&](const Unit* units, std::uint32_t n) {
+      accept(env, units, n);
+      if (consumer_.position() - published_ >= consumer_.depth() / 4) publish_consumed();
+      return byte_budget_ != 0;
+    });
   }
   if (consumer_.position() != published_) publish_consumed();
   if (work != 0) last_active_ns = env.now_ns;

@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -21,6 +22,16 @@ Result<CommWords> CommWords::make() {
 CommWords::CommWords(CommWords&& other) noexcept : words_(std::exchange(other.words_, nullptr)) {}
 CommWords::~CommWords() {
   if (words_ != nullptr) ::munmap(words_, page_bytes());
+}
+
+// Release: pairs with nothing but the value; waits read both words relaxed.
+void CommWords::latch_error(std::uint64_t word) {
+  std::uint64_t none = 0;
+  std::atomic_ref<std::uint64_t>(words_->error)
+      .compare_exchange_strong(none, word, std::memory_order_release, std::memory_order_relaxed);
+}
+void CommWords::set_abort() {
+  std::atomic_ref<std::uint32_t>(words_->abort).store(1, std::memory_order_release);
 }
 
 void CommWords::leave_to_parent() {

@@ -18,8 +18,11 @@ class CommWords {
   CommWords& operator=(CommWords&&) = delete;
   ~CommWords();
 
-  std::uint64_t* error() const { return &words_->error; }
-  std::uint32_t* abort() const { return &words_->abort; }
+  const std::uint64_t* error() const { return &words_->error; }
+  const std::uint32_t* abort() const { return &words_->abort; }
+  // The first error stays.
+  void latch_error(std::uint64_t word);
+  void set_abort();
   void* page() const { return words_; }
   static std::uint64_t page_bytes();
 

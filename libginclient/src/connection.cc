@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -246,7 +245,7 @@ void Connection::take_event(const Packet& packet) {
   // What befell one context only is in that context's error word: others go on.
   if (e.dev_comm == 0 && e.context < 0) {
     const bool named = e.peer >= 0;
-    raise_error_word(gin::queues::make_error_word(
+    words_.latch_error(gin::queues::make_error_word(
         code_of(e.code), named ? static_cast<std::uint8_t>(gin::queues::Field::kPeer) : 0,
         named ? static_cast<std::uint64_t>(e.peer) : 0));
   }
@@ -262,33 +261,26 @@ void Connection::give_up_locked(const Error& error) {
   lost_ = true;
   lost_error_ = error;
   if (!async_error_) async_error_ = error;
-  raise_error_word(gin::queues::make_error_word(error.code));
+  words_.latch_error(gin::queues::make_error_word(error.code));
   ::shutdown(socket_.get(), SHUT_RDWR);
   changed_.notify_all();
 }
 
-// The first error stays.  Release: pairs with nothing but the value; waits read it relaxed.
-void Connection::raise_error_word(std::uint64_t word) {
-  std::uint64_t none = 0;
-  std::atomic_ref<std::uint64_t>(*words_.error())
-      .compare_exchange_strong(none, word, std::memory_order_release, std::memory_order_relaxed);
-}
-
 void Connection::abort() {
   if (::getpid() != pid_) return;
-  std::atomic_ref<std::uint32_t>(*words_.abort()).store(1, std::memory_order_release);
+  words_.set_abort();
   give_up({ginAborted, "the communicator was aborted by ginCommAbort"});
 }
 
 void Connection::report(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (!async_error_) async_error_ = error;
-  raise_error_word(gin::queues::make_error_word(error.code));
+  words_.latch_error(gin::queues::make_error_word(error.code));
 }
 
 void Connection::leave_to_parent() {
   words_.leave_to_parent();
-  raise_error_word(gin::queues::make_error_word(ginInvalidUsage));
+  words_.latch_error(gin::queues::make_error_word(ginInvalidUsage));
   socket_.reset();
 }
 

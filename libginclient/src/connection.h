@@ -84,7 +84,6 @@ class Connection {
   void take_event(const protocol::Packet& packet);
   void give_up(const Error& error);
   void give_up_locked(const Error& error);
-  void raise_error_word(std::uint64_t word);
 
   CommWords words_;
   Fd socket_;

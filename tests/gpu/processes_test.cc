@@ -3,35 +3,14 @@
 #include "cluster.h"
 #include "gpu_here.h"
 #include "programs.h"
+#include "shell.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 
 namespace gind::test {
 namespace {
-
-struct Ended {
-  int code = -1;
-  std::string output;
-};
-
-Ended shell(const std::string& command) {
-  Ended ended;
-  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return ended;
-  std::array<char, 4096> part{};
-  while (const std::size_t n = std::fread(part.data(), 1, part.size(), pipe)) {
-    ended.output.append(part.data(), n);
-  }
-  const int status = ::pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
-}
 
 // An MPS daemon of its own, told to the children of this process.
 class Mps {
@@ -59,10 +38,6 @@ class Mps {
   std::string dir_;
   Ended started_;
 };
-
-nlohmann::json json_in(const std::string& output) {
-  return nlohmann::json::parse(output.substr(output.find('{')), nullptr, false);
-}
 
 class GpuProcesses : public testing::Test {
  protected:

@@ -2,39 +2,15 @@
 // gin-perf as its users run it, between two ginds and without any.
 #include "cluster.h"
 #include "programs.h"
+#include "shell.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 
 namespace gind::test {
 namespace {
 
-struct Ended {
-  int code = -1;
-  std::string output;
-};
-
 Ended gin_perf(const std::string& arguments) {
-  Ended ended;
-  std::FILE* pipe =
-      ::popen(("timeout 90 " + program("gin-perf") + " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return ended;
-  std::array<char, 4096> part{};
-  while (const std::size_t n = std::fread(part.data(), 1, part.size(), pipe)) {
-    ended.output.append(part.data(), n);
-  }
-  const int status = ::pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
-}
-
-// The text between the first '{' and the end: what --out_json /dev/stdout printed.
-nlohmann::json json_in(const std::string& output) {
-  return nlohmann::json::parse(output.substr(output.find('{')), nullptr, false);
+  return shell("timeout 90 " + program("gin-perf") + " " + arguments);
 }
 
 class GinPerf : public testing::Test {
