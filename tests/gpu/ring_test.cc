@@ -79,7 +79,8 @@ TEST(WarpProducer, RefusesWhatTheRingNeverHasRoomFor) {
   EXPECT_EQ(joined.error().code, ginLimitExceeded);
 }
 
-TEST(SharedRing, APostThatFindsNoRoomTimesOut) {
+// The posts that follow one that timed out return its error, though there may be room again.
+TEST(SharedRing, APostThatFindsNoRoomTimesOutAndSoDoThoseBehindIt) {
   GIND_SKIP_WITHOUT_GPU();
   for (const std::uint32_t threads : {1u, 32u}) {
     auto device = make_gpu_queue_device(0);
@@ -89,6 +90,14 @@ TEST(SharedRing, APostThatFindsNoRoomTimesOut) {
     auto joined = device.value()->join();  // nobody drains
     ASSERT_FALSE(joined.ok());
     EXPECT_EQ(joined.error().code, ginTimeout);
+    // What was stored has been taken since: there is room.
+    gin::queues::store_release_sys(&device.value()->control(0)->consumed, 64);
+    for (const std::uint32_t later : {1u, 8u, 32u}) {
+      ASSERT_TRUE(device.value()->start({1, later, 1, PostMode::kTogether, 1}, 50'000'000).ok());
+      joined = device.value()->join();
+      ASSERT_FALSE(joined.ok()) << later;
+      EXPECT_EQ(joined.error().code, ginTimeout);
+    }
   }
 }
 

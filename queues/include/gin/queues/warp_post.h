@@ -124,7 +124,14 @@ GIN_DEVICE inline ginResult_t post_with_neighbours(const RingProducer& r, std::u
   *end = at + record.units;
   // The last lane's end is the highest: it speaks for all to the same peer.
   if (peer != last_peer || (group & ~lanes_below()) == 1u << last) note_posted(r, peer, *end);
-  if (group != kFullWarp) return store_when_covered(r, at, record, credit, limits);
+  if (group != kFullWarp) {
+    if (credit.error != 0) return error_code(credit.error);  // the ring is lost, so is this hole
+    return store_when_covered(r, at, record, credit, limits);
+  }
+  if (const unsigned lost = __ballot_sync(kFullWarp, credit.error != 0); lost != 0) {
+    const int one = __ffs(static_cast<int>(lost)) - 1;
+    return error_code(__shfl_sync(kFullWarp, credit.error, one));
+  }
   if (!__any_sync(kFullWarp, covers(r, credit, base + total))) {
     const ginResult_t stop = await_credit_of_warp(r, base + total, limits);
     if (stop != ginSuccess) {
