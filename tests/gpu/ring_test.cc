@@ -91,7 +91,7 @@ TEST(SharedRing, APostThatFindsNoRoomTimesOutAndSoDoThoseBehindIt) {
     ASSERT_FALSE(joined.ok());
     EXPECT_EQ(joined.error().code, ginTimeout);
     // What was stored has been taken since: there is room.
-    gin::queues::store_release_sys(&device.value()->control(0)->consumed, 64);
+    gin::queues::store_release_sys(&device.value()->control(0)->consumed, std::uint64_t{64});
     for (const std::uint32_t later : {1u, 8u, 32u}) {
       ASSERT_TRUE(device.value()->start({1, later, 1, PostMode::kTogether, 1}, 50'000'000).ok());
       joined = device.value()->join();
