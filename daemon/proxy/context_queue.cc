@@ -59,7 +59,7 @@ void ContextQueue::publish_consumed() {
 }
 
 std::size_t ContextQueue::service(ProxyEnv& env) {
-  if (!active_ || closing_) return 0;
+  if (!active_) return 0;
   byte_budget_ = env.options.burst_bytes;
   std::size_t work = 0;
   if (!blocked_.empty()) {
@@ -73,6 +73,7 @@ std::size_t ContextQueue::service(ProxyEnv& env) {
     }
     retrying_.clear();
   }
+  if (closing_) return work;
   if (slots_.outstanding() < spec_.outstanding && byte_budget_ != 0) {
     Unit copies[kCopiedUnits];  // what is checked below is this, not the ring
     const std::uint32_t most =
@@ -157,7 +158,7 @@ void ContextQueue::completed(ProxyEnv& env, std::uint32_t index, std::uint32_t b
              fmt::format("{} to rank {} failed: {}", op_name(slot.d.op), peer, error)});
       }
     }
-    if (!slot.staged) abandon_unstaged(env, peer, FailReason::kPeerGone);
+    if (!slot.staged) abandon_unstaged(env, peer, FailReason::kPeerGone, true);
   }
   if (slot.pending == 0 && slot.staged && !slot.finished) finish(env, index);
 }
@@ -222,7 +223,7 @@ void ContextQueue::fault(ProxyEnv& env, ginResult_t code, Field field, std::uint
 void ContextQueue::peer_gone(ProxyEnv& env, std::uint32_t peer, ginResult_t code, bool reachable) {
   latch(peer, code);
   if (!active_) return;
-  abandon_unstaged(env, peer, closing_ ? FailReason::kTeardown : FailReason::kPeerGone);
+  abandon_unstaged(env, peer, closing_ ? FailReason::kTeardown : FailReason::kPeerGone, reachable);
   if (reachable) {
     fence(env, peer);
     return;
@@ -251,12 +252,24 @@ void ContextQueue::peer_gone(ProxyEnv& env, std::uint32_t peer, ginResult_t code
   }
 }
 
-void ContextQueue::abandon_unstaged(ProxyEnv& env, std::uint32_t peer, FailReason reason) {
+void ContextQueue::abandon_unstaged(ProxyEnv& env, std::uint32_t peer, FailReason reason,
+                                    bool keep_fence) {
   std::uint32_t index = peers_[peer].unstaged;
   peers_[peer].unstaged = OpSlots::kNone;
   while (index != OpSlots::kNone) {
     OpSlot& slot = slots_[index];
     const std::uint32_t next = slot.next_of_peer;
+    // A fence that waits for room must go out all the same: without its answer the peer's gind
+    // would unmap memory that writes of ours are still under way to, and the connection would end.
+    if (keep_fence && slot.d.op == Op::kQuiet && !slot.staged) {
+      if (peers_[peer].unstaged == OpSlots::kNone) peers_[peer].unstaged = index;
+      index = next;
+      continue;
+    }
+    if (slot.staged) {
+      index = next;
+      continue;
+    }
     slot.staged = true;
     if (!slot.failed) {
       slot.failed = true;

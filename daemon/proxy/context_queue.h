@@ -118,7 +118,7 @@ class ContextQueue {
   bool stage_fence(ProxyEnv& env, std::uint32_t index, OpSlot& slot);
   void finish(ProxyEnv& env, std::uint32_t index);
   void latch(std::uint32_t peer, ginResult_t code);
-  void abandon_unstaged(ProxyEnv& env, std::uint32_t peer, FailReason reason);
+  void abandon_unstaged(ProxyEnv& env, std::uint32_t peer, FailReason reason, bool keep_fence);
   void act(ProxyEnv& env, const WireRecord& record);
   void reply(ProxyEnv& env, std::uint32_t peer, const WireRecord& record);
   FlowReceiver& receiver(std::uint32_t peer);

@@ -39,6 +39,10 @@ void ContextQueue::stage_peer(ProxyEnv& env, std::uint32_t p) {
   while (peer.unstaged != OpSlots::kNone) {
     const std::uint32_t index = peer.unstaged;
     OpSlot& slot = slots_[index];
+    if (slot.staged) {  // given up behind a fence that was kept
+      peer.unstaged = slot.next_of_peer;
+      continue;
+    }
     if (!stage(env, index, slot)) {
       env.counters.backpressure.add(1);
       if (!peer.blocked) {
