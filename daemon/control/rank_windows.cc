@@ -17,11 +17,18 @@ std::uint32_t LocalRank::lowest_free_window() const {
 Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std::uint64_t offset,
                                                                   std::uint64_t bytes,
                                                                   std::uint32_t flags) {
-  constexpr std::uint32_t kKnownFlags = 1;  // GIN_WIN_STRICT_ORDERING
+  constexpr std::uint32_t kStrictOrdering = 1;  // GIN_WIN_STRICT_ORDERING
+  constexpr std::uint32_t kKnownFlags = kStrictOrdering;
   if ((flags & ~kKnownFlags) != 0) {
     return Error{
         ginInvalidArgument,
         fmt::format("window flags {:#x}: unknown bits, known are {:#x}", flags, kKnownFlags)};
+  }
+  if (offset % sizeof(std::uint64_t) != 0) {
+    return Error{ginInvalidArgument,
+                 fmt::format("the window begins at offset {} of its memory, expected a multiple of "
+                             "8: words of it may be operands of atomics",
+                             offset)};
   }
   if (windows_.size() >= std::min<std::size_t>(node().config.limits.windows, kMaxWindows)) {
     return Error{ginLimitExceeded,
@@ -41,8 +48,12 @@ Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std:
   window->memory = memory.value();
   window->view.base = static_cast<char*>(window->memory->mapping.data()) + offset;
   window->view.bytes = bytes;
+  window->view.strict = (flags & kStrictOrdering) != 0;
   if (bytes != 0) {
-    const std::uint32_t access = kAccessRemoteWrite | kAccessRemoteRead;
+    const bool nic_applies =
+        node().fabric != nullptr && node().fabric->caps().signal_mode == SignalMode::kAtomic;
+    const std::uint32_t access =
+        kAccessRemoteWrite | kAccessRemoteRead | (nic_applies ? kAccessRemoteAtomic : 0u);
     if (node().fabric != nullptr) {
       auto region = node().fabric->register_memory(window->view.base, bytes, access);
       if (!region) return region.error().with_context("registering the window with the fabric");
@@ -61,6 +72,12 @@ Result<void> LocalRank::fill_parts(Window& window, const Membership::Gathered& g
   for (std::size_t r = 0; r < gathered.size(); ++r) {
     const auto part = unpack<WindowAnnounce>(gathered[r], static_cast<int>(r));
     if (!part) return part.error();
+    if (part.value().flags != (window.view.strict ? 1u : 0u)) {
+      return Error{ginInvalidUsage,
+                   fmt::format("rank {} registers the window with flags {:#x}, rank {} with {:#x}: "
+                               "they must be the same on all ranks",
+                               r, part.value().flags, rank_, window.view.strict ? 1u : 0u)};
+    }
     const bool loopback =
         node().local_by_loopback() && communicator_->same_gind(static_cast<std::uint32_t>(r));
     window.view.part.push_back(

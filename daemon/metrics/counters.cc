@@ -12,9 +12,9 @@ namespace {
 using gin::queues::Op;
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(RejectReason::kCount_)>
-    kRejectNames = {"malformed", "peer",          "window",          "offset",
-                    "bytes",     "signal",        "counter",         "permission",
-                    "hole",      "not_supported", "context_in_error"};
+    kRejectNames = {"malformed",  "peer",  "window",        "offset",
+                    "alignment",  "bytes", "signal",        "counter",
+                    "permission", "hole",  "not_supported", "context_in_error"};
 constexpr std::array<std::string_view, static_cast<std::size_t>(FailReason::kCount_)> kFailNames = {
     "transport", "peer_gone", "timeout", "teardown"};
 

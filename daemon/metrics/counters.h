@@ -31,6 +31,7 @@ enum class RejectReason : std::uint8_t {
   kPeer,
   kWindow,
   kOffset,
+  kAlignment,
   kBytes,
   kSignal,
   kCounter,
@@ -70,6 +71,7 @@ struct alignas(64) ProxyCounters {
   std::array<HotCounter, static_cast<std::size_t>(RejectReason::kCount_)> rejected;
   std::array<HotCounter, static_cast<std::size_t>(FailReason::kCount_)> failed;
   HotCounter bytes_out;                         // payload of puts and values handed to a transport
+  HotCounter bytes_in;                          // of gets
   HotCounter bytes_local;                       // the part of it that stayed on this node
   HotCounter signals_applied;                   // by this thread, as the target
   HotCounter records_refused;                   // peers' records that name no signal of ours

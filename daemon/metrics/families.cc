@@ -146,6 +146,10 @@ std::vector<prometheus::MetricFamily> MetricsCollector::Collect() const {
   out.add("gind_payload_bytes_total", static_cast<double>(payload_out(all, local)),
           {{"direction", "out"}});
   out.add("gind_payload_bytes_total", static_cast<double>(local), {{"direction", "local"}});
+  out.add("gind_payload_bytes_total",
+          static_cast<double>(sum(
+              s, [](const ProxyCounters& p) -> auto& { return p.bytes_in; })),
+          {{"direction", "in"}});
   add_totals(s, out);
   add_proxies(s, out);
   for (std::size_t i = 0; i < kLogLevelNames.size(); ++i) {

@@ -15,7 +15,7 @@
 namespace gind::peers {
 
 inline constexpr std::uint32_t kPeerMagic = 0x504e4947;  // "GINP"
-inline constexpr std::uint16_t kPeerVersion = 2;
+inline constexpr std::uint16_t kPeerVersion = 3;
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::size_t kMaxBody = 4u << 20;
 inline constexpr std::size_t kMaxRanks = 1024;

@@ -38,6 +38,14 @@ void PeerChannel::stage_record(const WireRecord& record, std::uint64_t id) {
   stage_inline(request, &record, sizeof record);
 }
 
+void PeerChannel::stage_word(const WireRecord& record, const WireWord& word, std::uint64_t id) {
+  const WireMessage message{record, word};
+  WorkRequest request;
+  request.op = WorkOp::kSend;
+  request.id = id;
+  stage_inline(request, &message, sizeof message);
+}
+
 void PeerChannel::stage_small_put(const WireRecord& record, const void* data, std::uint64_t id) {
   std::array<std::uint8_t, kMaxSendBytes> message;
   std::memcpy(message.data(), &record, sizeof record);

@@ -52,6 +52,7 @@ class PeerChannel {
   // The payload (at most kMaxSendBytes) is copied.
   void stage_inline(WorkRequest request, const void* payload, std::uint32_t bytes);
   void stage_record(const WireRecord& record, std::uint64_t id);
+  void stage_word(const WireRecord& record, const WireWord& word, std::uint64_t id);
   // record.bytes of data behind it.
   void stage_small_put(const WireRecord& record, const void* data, std::uint64_t id);
 

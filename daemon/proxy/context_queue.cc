@@ -240,13 +240,12 @@ void ContextQueue::peer_gone(ProxyEnv& env, std::uint32_t peer, ginResult_t code
     slots_[index].failed = true;  // the failure of the peer is known already
     completed(env, index, 0, true, code, {});
   }
-  // No answer will come to fences that wait for one.
+  // No answer will come to those that wait for one.
   const std::uint64_t tail = slots_.tail();
   for (std::uint64_t o = slots_.retired(); o != tail; ++o) {
     OpSlot& slot = slots_.at_order(o);
-    if (slot.d.peer != peer || slot.d.op != Op::kQuiet || !slot.staged || slot.finished) continue;
-    if (slot.moved != 0) continue;  // answered; only the request itself is outstanding
-    slot.moved = 1;
+    if (slot.d.peer != peer || !slot.awaiting) continue;
+    slot.awaiting = false;
     slot.failed = true;
     if (--slot.pending == 0) finish(env, slots_.index_of(o));
   }

@@ -23,15 +23,28 @@ bool travels_in_record(const Descriptor& d, const PeerChannel& channel) {
 
 }  // namespace
 
-WireRecord ContextQueue::signal_record(const Descriptor& d, const ContextRoute& route) const {
+WireRecord ContextQueue::record_to(std::uint32_t peer, RecordKind kind) const {
   WireRecord record;
-  record.kind = RecordKind::kSignal;
+  record.kind = kind;
   record.source_rank = static_cast<std::uint16_t>(view().rank);
   record.context = static_cast<std::uint16_t>(spec_.context);
-  record.dev_comm = route.remote_handle;
-  record.signal = d.signal;
+  record.dev_comm = routes_[peer].remote_handle;
+  return record;
+}
+
+WireRecord ContextQueue::signal_record(const Descriptor& d) const {
+  const bool va = gin::queues::is_va(d.action);
+  WireRecord record = record_to(d.peer, va ? RecordKind::kVaSignal : RecordKind::kSignal);
+  record.signal = va ? d.va_window : d.signal;
   record.addend = d.addend;
   return record;
+}
+
+// Room for one request more, and for its sequence number.
+bool ContextQueue::has_room(std::uint32_t peer) const {
+  const PeerChannel& channel = *routes_[peer].channel;
+  return channel.has_room(1) &&
+         (channel.signal_mode() != SignalMode::kSequence || peers_[peer].flow.has_room(1));
 }
 
 void ContextQueue::stage_peer(ProxyEnv& env, std::uint32_t p) {
@@ -58,7 +71,19 @@ void ContextQueue::stage_peer(ProxyEnv& env, std::uint32_t p) {
 }
 
 bool ContextQueue::stage(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
-  if (slot.d.op == Op::kQuiet) return stage_fence(env, index, slot);
+  switch (slot.d.op) {
+    case Op::kQuiet:
+      return stage_fence(env, index, slot);
+    case Op::kGet:
+      return stage_get(env, index, slot);
+    case Op::kFetchAdd:
+    case Op::kCompareSwap:
+      return stage_atomic(env, index, slot);
+    case Op::kResetVa:
+      return stage_reset(env, index, slot);
+    default:
+      break;
+  }
   if (travels_in_record(slot.d, *routes_[slot.d.peer].channel)) {
     return stage_small_put(env, index, slot);
   }
@@ -68,15 +93,14 @@ bool ContextQueue::stage(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
 // One message in place of two.
 bool ContextQueue::stage_small_put(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
   const Descriptor& d = slot.d;
-  ContextRoute& route = routes_[d.peer];
-  PeerChannel& channel = *route.channel;
+  PeerChannel& channel = *routes_[d.peer].channel;
   if (!channel.has_room(1) || byte_budget_ == 0) return false;
   const WindowView* src = d.op == Op::kPut ? view().windows[d.src_window] : nullptr;
   if (view().windows[d.dst_window] == nullptr || (d.op == Op::kPut && src == nullptr)) {
     slot.failed = true;
     return true;
   }
-  WireRecord record = signal_record(d, route);
+  WireRecord record = signal_record(d);
   record.kind = RecordKind::kPut;
   record.bytes = static_cast<std::uint8_t>(d.bytes);
   record.pieces = static_cast<std::uint16_t>(d.dst_window);
@@ -109,7 +133,7 @@ bool ContextQueue::stage_data(ProxyEnv& env, std::uint32_t index, OpSlot& slot) 
     return true;
   }
   while (slot.moved < d.bytes) {
-    if (!channel.has_room(1) || (sequenced && !flow.has_room(1)) || byte_budget_ == 0) return false;
+    if (!has_room(d.peer) || byte_budget_ == 0) return false;
     WorkRequest request;
     request.bytes = std::min(d.bytes - slot.moved, env.options.piece_bytes);
     request.op = sequenced ? WorkOp::kWriteImmediate : WorkOp::kWrite;
@@ -136,6 +160,35 @@ bool ContextQueue::stage_data(ProxyEnv& env, std::uint32_t index, OpSlot& slot) 
   return true;
 }
 
+bool ContextQueue::stage_get(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
+  const Descriptor& d = slot.d;
+  PeerChannel& channel = *routes_[d.peer].channel;
+  const WindowView* remote = view().windows[d.dst_window];
+  const WindowView* local = view().windows[d.src_window];
+  if (remote == nullptr || local == nullptr) {
+    if (slot.moved < d.bytes) slot.failed = true;
+    return true;
+  }
+  while (slot.moved < d.bytes) {
+    if (!channel.has_room(1) || byte_budget_ == 0) return false;
+    WorkRequest request;
+    request.op = WorkOp::kRead;
+    request.bytes = std::min(d.bytes - slot.moved, env.options.piece_bytes);
+    request.remote_address = remote->part[d.peer].address + d.dst_offset + slot.moved;
+    request.remote_key = remote->part[d.peer].key;
+    request.local = local->base + d.src_offset + slot.moved;
+    request.local_region = channel.local() ? local->loopback : local->fabric;
+    request.id = request_id(index, request.bytes);
+    channel.stage_write(request);
+    env.mark(channel);
+    slot.moved += request.bytes;
+    ++slot.pending;
+    byte_budget_ -= std::min(byte_budget_, request.bytes);
+    env.counters.bytes_in.add(request.bytes);
+  }
+  return true;
+}
+
 bool ContextQueue::stage_signal(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
   const Descriptor& d = slot.d;
   if (d.action == RemoteAction::kNone || slot.failed) return true;
@@ -143,25 +196,41 @@ bool ContextQueue::stage_signal(ProxyEnv& env, std::uint32_t index, OpSlot& slot
   PeerChannel& channel = *route.channel;
   FlowSender& flow = peers_[d.peer].flow;
   const bool sequenced = channel.signal_mode() == SignalMode::kSequence;
-  if (!channel.has_room(1) || (sequenced && !flow.has_room(1))) return false;
+  const bool va = gin::queues::is_va(d.action);
+  if (!has_room(d.peer)) return false;
+  if (va && view().windows[d.va_window] == nullptr) {  // withdrawn while it waited
+    slot.failed = true;
+    return true;
+  }
   if (channel.signal_mode() == SignalMode::kAtomic) {
     WorkRequest request;
     request.op = WorkOp::kFetchAdd;
     request.bytes = sizeof(std::uint64_t);
-    request.remote_address = route.signal_address + d.signal * sizeof(std::uint64_t);
-    request.remote_key = route.signal_key;
+    if (va) {
+      const WindowPart& part = view().windows[d.va_window]->part[d.peer];
+      request.remote_address = part.address + d.va_offset;
+      request.remote_key = part.key;
+    } else {
+      request.remote_address = route.signal_address + d.signal * sizeof(std::uint64_t);
+      request.remote_key = route.signal_key;
+    }
     request.operand = d.addend;
     request.id = request_id(index, request.bytes);
     channel.stage_write(request);
   } else {
-    WireRecord record = signal_record(d, route);
+    WireRecord record = signal_record(d);
     if (sequenced) {
       record.sequence = flow.next++;
       // A weak signal names its own put's writes; too many to name makes it a strong one.
       const bool weak = !gin::queues::is_strong(d.action) && slot.pieces <= kSequenceWindow / 2;
       record.pieces = weak ? static_cast<std::uint16_t>(slot.pieces) : 0;
     }
-    channel.stage_record(record, request_id(index, sizeof record));
+    if (va) {
+      channel.stage_word(record, WireWord{.offset = d.va_offset},
+                         request_id(index, sizeof record + sizeof(WireWord)));
+    } else {
+      channel.stage_record(record, request_id(index, sizeof record));
+    }
   }
   env.mark(channel);
   ++slot.pending;
@@ -170,21 +239,16 @@ bool ContextQueue::stage_signal(ProxyEnv& env, std::uint32_t index, OpSlot& slot
 }
 
 bool ContextQueue::stage_fence(ProxyEnv& env, std::uint32_t index, OpSlot& slot) {
-  ContextRoute& route = routes_[slot.d.peer];
-  PeerChannel& channel = *route.channel;
-  FlowSender& flow = peers_[slot.d.peer].flow;
-  const bool sequenced = channel.signal_mode() == SignalMode::kSequence;
-  if (!channel.has_room(1) || (sequenced && !flow.has_room(1))) return false;
-  WireRecord record;
-  record.kind = RecordKind::kFence;
-  record.source_rank = static_cast<std::uint16_t>(view().rank);
-  record.context = static_cast<std::uint16_t>(spec_.context);
-  record.dev_comm = route.remote_handle;
+  const std::uint32_t peer = slot.d.peer;
+  PeerChannel& channel = *routes_[peer].channel;
+  if (!has_room(peer)) return false;
+  WireRecord record = record_to(peer, RecordKind::kFence);
   record.addend = slot.order;
-  if (sequenced) record.sequence = flow.next++;
+  if (channel.signal_mode() == SignalMode::kSequence) record.sequence = peers_[peer].flow.next++;
   channel.stage_record(record, request_id(index, sizeof record));
   env.mark(channel);
   slot.pending = 2;  // the request's completion and the peer's answer
+  slot.awaiting = true;
   return true;
 }
 

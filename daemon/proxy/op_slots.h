@@ -16,11 +16,12 @@ struct OpSlot {
   std::uint64_t end;      // ring position behind its record
   std::uint64_t seen_ns;  // when it was copied out
   std::uint64_t moved;    // bytes staged so far
-  std::uint64_t order;    // its number in the context; tells a fence's answer from a stale one
-  std::uint32_t pending;  // requests not completed (and a fence's answer)
+  std::uint64_t order;    // its number in the context; tells an answer from a stale one
+  std::uint32_t pending;  // requests not completed, and the answer
   std::uint32_t pieces;   // writes staged
   std::uint32_t next_of_peer;
-  bool staged;  // nothing is left to stage
+  bool staged;    // nothing is left to stage
+  bool awaiting;  // the peer's gind has to answer, and has not (fences, atomics)
   bool failed;
   bool finished;  // complete; waits for earlier ones to retire
   bool internal;  // gind's own fence, no record of the client

@@ -23,6 +23,7 @@ struct WindowPart {
 struct WindowView {
   char* base = nullptr;  // our own mapping of the rank's part
   std::uint64_t bytes = 0;
+  bool strict = false;  // GIN_WIN_STRICT_ORDERING, on all ranks: may hold VA-signal words
   MemoryRegion* fabric = nullptr;
   MemoryRegion* loopback = nullptr;
   std::vector<WindowPart> part;  // by rank

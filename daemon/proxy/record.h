@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 32-byte record that one proxy thread sends to another: a signal that follows its data, or
-// brings it along, the fence behind quiet, and the acknowledgements.  It names contexts by the
-// handle that their gind gave out, so a record can reach nothing that was not announced.
+// brings it along, operations on a word of a window, the fence behind quiet, and the answers.  It
+// names contexts by the handle that their gind gave out, so a record can reach nothing that was not
+// announced.
 #pragma once
 
 #include "daemon/proxy/rank_view.h"
@@ -18,6 +19,18 @@ enum class RecordKind : std::uint8_t {
   kFenceAck = 3,     // `addend` repeats the fence's token
   kSequenceAck = 4,  // everything below `sequence` has arrived
   kPut = 5,          // a small put and its signal: the data stand behind the record
+  kVaSignal = 6,     // a signal on a word of a window; WireWord stands behind the record
+  kFetchAdd = 7,     // answered with the old value; WireWord behind it
+  kCompareSwap = 8,
+  kAtomicReply = 9,  // `addend`: the old value; `sequence` repeats the token; `bytes` 1: refused
+};
+
+// Behind the record of an operation on an 8-byte word of a window, whose index is in `signal`.
+struct WireWord {
+  std::uint64_t offset = 0;
+  std::uint64_t operand = 0;  // fetch-add: the addend; compare-swap: the new value
+  std::uint64_t compare = 0;
+  std::uint64_t token = 0;  // of the sender, repeated in the answer
 };
 
 struct WireRecord {
@@ -34,6 +47,18 @@ struct WireRecord {
   std::uint64_t sequence = 0;  // signal mode "sequence" only; put: the offset in the window
 };
 static_assert(sizeof(WireRecord) == 32);
+static_assert(sizeof(WireRecord) + sizeof(WireWord) <= kMaxSendBytes);
+
+constexpr bool is_word_operation(RecordKind kind) {
+  return kind == RecordKind::kVaSignal || kind == RecordKind::kFetchAdd ||
+         kind == RecordKind::kCompareSwap;
+}
+
+// A record as it came, with its word operation where it has one.
+struct WireMessage {
+  WireRecord record;
+  WireWord word;
+};
 
 // Of a put that travels in its record, at most.
 inline constexpr std::uint32_t kSmallPutBytes = kMaxSendBytes - sizeof(WireRecord);
@@ -52,6 +77,22 @@ inline char* small_put_target(const RankView& view, const WireRecord& record,
     return nullptr;
   }
   return window->base + record.sequence;
+}
+
+// The word that a record names; null when it is not an aligned one in a window of this rank, or,
+// for a VA signal, not in one that was registered for them.
+inline std::uint64_t* word_target(const RankView& view, const WireMessage& message) {
+  const std::uint32_t index = message.record.signal;
+  const WindowView* window = index < view.windows.size() ? view.windows[index] : nullptr;
+  const std::uint64_t offset = message.word.offset;
+  if (window == nullptr || window->bytes < sizeof(std::uint64_t) ||
+      offset > window->bytes - sizeof(std::uint64_t)) {
+    return nullptr;
+  }
+  if (message.record.kind == RecordKind::kVaSignal && !window->strict) return nullptr;
+  char* const at = window->base + offset;
+  if (reinterpret_cast<std::uintptr_t>(at) % sizeof(std::uint64_t) != 0) return nullptr;
+  return reinterpret_cast<std::uint64_t*>(at);
 }
 
 // Immediate data of a write in signal mode "sequence": the receiver's flow id and the low bits of

@@ -28,12 +28,12 @@ bool FlowReceiver::arrived(std::uint16_t low_bits, const Act& act) {
   if (!mark(sequence)) return false;
   for (std::size_t i = 0; i < weak_waiting_.size();) {
     Held& held = held_[weak_waiting_[i] % kSequenceWindow];
-    if (!weak_ready(held.record)) {
+    if (!weak_ready(held.message.record)) {
       ++i;
       continue;
     }
     held.waiting = false;
-    act(held.record);
+    act(held.message);
     weak_waiting_[i] = weak_waiting_.back();
     weak_waiting_.pop_back();
   }
@@ -41,13 +41,14 @@ bool FlowReceiver::arrived(std::uint16_t low_bits, const Act& act) {
   return true;
 }
 
-bool FlowReceiver::arrived(const WireRecord& record, const Act& act) {
+bool FlowReceiver::arrived(const WireMessage& message, const Act& act) {
+  const WireRecord& record = message.record;
   if (!mark(record.sequence)) return false;
   if (record.pieces != 0 && weak_ready(record)) {
-    act(record);
+    act(message);
   } else {
     if (held_.empty()) held_.resize(kSequenceWindow);
-    held_[record.sequence % kSequenceWindow] = Held{record, true};
+    held_[record.sequence % kSequenceWindow] = Held{message, true};
     if (record.pieces != 0) weak_waiting_.push_back(record.sequence);
   }
   advance(act);
@@ -63,7 +64,7 @@ void FlowReceiver::advance(const Act& act) {
       held_[at].waiting = false;
       // A weak record that waits is complete here at the latest: all its pieces are below it, and
       // arrived() has taken it when its last piece came.  Only strong ones are left.
-      act(held_[at].record);
+      act(held_[at].message);
     }
   }
 }

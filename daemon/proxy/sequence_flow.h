@@ -36,12 +36,12 @@ class FlowReceiver {
   explicit FlowReceiver(std::uint64_t start) : below_(start), acked_(start) {}
 
   // `act` is called for each record whose turn has come, in order for strong ones.
-  using Act = std::function<void(const WireRecord&)>;
+  using Act = std::function<void(const WireMessage&)>;
 
   // A write with these low bits has landed.  False: outside the window.
   bool arrived(std::uint16_t low_bits, const Act& act);
   // A record has come.  False: outside the window, or seen before.
-  bool arrived(const WireRecord& record, const Act& act);
+  bool arrived(const WireMessage& message, const Act& act);
 
   std::uint64_t below() const { return below_; }
   // True (once) when the sender should hear of progress.
@@ -55,7 +55,7 @@ class FlowReceiver {
   void advance(const Act& act);
 
   struct Held {
-    WireRecord record;
+    WireMessage message;
     bool waiting = false;
   };
   std::uint64_t below_;  // everything below has arrived

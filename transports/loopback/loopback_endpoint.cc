@@ -17,6 +17,7 @@ std::uint32_t remote_access(WorkOp op) {
     case WorkOp::kRead:
       return kAccessRemoteRead;
     case WorkOp::kFetchAdd:
+    case WorkOp::kCompareSwap:
       return kAccessRemoteAtomic;
     default:
       return kAccessRemoteWrite;
@@ -96,9 +97,9 @@ const char* LoopbackEndpoint::check(const WorkRequest& r) const {
     return r.bytes <= kMaxSendBytes ? nullptr : "loopback: a send is larger than 64 bytes";
   if (r.inline_data && r.bytes > kLoopbackInlineBytes)
     return "loopback: inline data is larger than inline_bytes";
-  if (r.op == WorkOp::kFetchAdd) {
+  if (r.op == WorkOp::kFetchAdd || r.op == WorkOp::kCompareSwap) {
     if (r.remote_address % sizeof(std::uint64_t) != 0)
-      return "loopback: fetch-add address is not a multiple of 8";
+      return "loopback: the address of an atomic is not a multiple of 8";
     return shared_->regions.check(r.remote_key, r.remote_address, sizeof(std::uint64_t),
                                   kAccessRemoteAtomic);
   }
@@ -154,6 +155,14 @@ LoopbackEndpoint::Step LoopbackEndpoint::execute(const WorkRequest& r, const cha
       std::atomic_ref<std::uint64_t> word(*static_cast<std::uint64_t*>(pointer(r.remote_address)));
       // acq_rel: pairs with the acquire load of whoever waits for the word.
       const std::uint64_t old = word.fetch_add(r.operand, std::memory_order_acq_rel);
+      if (r.local) std::memcpy(const_cast<void*>(r.local), &old, sizeof old);
+      return Step::kDone;
+    }
+    case WorkOp::kCompareSwap: {
+      std::atomic_ref<std::uint64_t> word(*static_cast<std::uint64_t*>(pointer(r.remote_address)));
+      std::uint64_t old = r.compare;
+      // acq_rel: as above.
+      word.compare_exchange_strong(old, r.operand, std::memory_order_acq_rel);
       if (r.local) std::memcpy(const_cast<void*>(r.local), &old, sizeof old);
       return Step::kDone;
     }

@@ -55,7 +55,7 @@ class OfiEndpoint final : public Endpoint {
   std::int64_t submit_write(const WorkRequest& request, RequestSlot& slot, fi_addr_t to);
   std::int64_t submit_read(const WorkRequest& request, RequestSlot& slot, fi_addr_t to);
   std::int64_t submit_send(const WorkRequest& request, RequestSlot& slot, fi_addr_t to);
-  std::int64_t submit_add(const WorkRequest& request, RequestSlot& slot, fi_addr_t to);
+  std::int64_t submit_atomic(const WorkRequest& request, RequestSlot& slot, fi_addr_t to);
   bool gave_up_on(Peer& peer);
   void fail(std::uint64_t id, ginResult_t code, std::string text);
 

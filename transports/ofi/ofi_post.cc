@@ -42,6 +42,7 @@ const char* OfiEndpoint::check(const WorkRequest& r) const {
         return "the destination of a read needs a memory region";
       break;
     case WorkOp::kFetchAdd:
+    case WorkOp::kCompareSwap:
       if (!domain_->atomics) return "this transport was opened without atomics";
       break;
   }
@@ -111,7 +112,7 @@ std::int64_t OfiEndpoint::submit_send(const WorkRequest& r, RequestSlot& slot, f
   return fi_sendmsg(endpoint_.get(), &message, flags);
 }
 
-std::int64_t OfiEndpoint::submit_add(const WorkRequest& r, RequestSlot& slot, fi_addr_t to) {
+std::int64_t OfiEndpoint::submit_atomic(const WorkRequest& r, RequestSlot& slot, fi_addr_t to) {
   std::memcpy(slot.data.data(), &r.operand, sizeof r.operand);
   slot.result_to = const_cast<void*>(r.local);
   fi_ioc operand{slot.data.data(), 1};
@@ -125,10 +126,17 @@ std::int64_t OfiEndpoint::submit_add(const WorkRequest& r, RequestSlot& slot, fi
   message.rma_iov = &remote;
   message.rma_iov_count = 1;
   message.datatype = FI_UINT64;
-  message.op = FI_SUM;
+  message.op = r.op == WorkOp::kFetchAdd ? FI_SUM : FI_CSWAP;
   message.context = &slot.context;
-  if (!slot.result_to) return fi_atomicmsg(endpoint_.get(), &message, FI_COMPLETION);
+  if (!slot.result_to && r.op == WorkOp::kFetchAdd)
+    return fi_atomicmsg(endpoint_.get(), &message, FI_COMPLETION);
   fi_ioc result{&slot.result, 1};
+  if (r.op == WorkOp::kCompareSwap) {
+    std::memcpy(slot.data.data() + sizeof r.operand, &r.compare, sizeof r.compare);
+    fi_ioc compare{slot.data.data() + sizeof r.operand, 1};
+    return fi_compare_atomicmsg(endpoint_.get(), &message, &compare, &descriptor, 1, &result,
+                                &descriptor, 1, FI_COMPLETION);
+  }
   return fi_fetch_atomicmsg(endpoint_.get(), &message, &result, &descriptor, 1, FI_COMPLETION);
 }
 
@@ -143,7 +151,8 @@ std::int64_t OfiEndpoint::submit(const WorkRequest& r, RequestSlot& slot) {
     case WorkOp::kSend:
       return submit_send(r, slot, to);
     case WorkOp::kFetchAdd:
-      return submit_add(r, slot, to);
+    case WorkOp::kCompareSwap:
+      return submit_atomic(r, slot, to);
   }
   return -FI_EINVAL;
 }

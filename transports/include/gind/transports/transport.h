@@ -31,7 +31,7 @@ struct TransportCaps {
   bool ordered_sends = false;  // a send is delivered after the earlier writes to that peer landed
   bool ordered_atomics =
       false;             // an atomic is applied after the earlier writes to that peer landed
-  bool atomics = false;  // 8-byte fetch-add at the target
+  bool atomics = false;  // 8-byte fetch-add and compare-swap at the target
   std::uint32_t immediate_bytes = 0;             // remote immediate data with a write; 0: none
   std::uint32_t inline_bytes = 0;                // largest payload copied at post time
   std::uint64_t max_write_bytes = 0;             // largest single write
@@ -61,7 +61,14 @@ class MemoryRegion {
 
 using PeerHandle = std::uint32_t;  // given by Endpoint::add_peer; meaningful to that endpoint only
 
-enum class WorkOp : std::uint8_t { kWrite, kWriteImmediate, kRead, kSend, kFetchAdd };
+enum class WorkOp : std::uint8_t {
+  kWrite,
+  kWriteImmediate,
+  kRead,
+  kSend,
+  kFetchAdd,
+  kCompareSwap,
+};
 
 // One operation for a fabric.  Every request that post() has taken ends in exactly one Completion
 // with its `id`, also on error.
@@ -70,12 +77,13 @@ struct WorkRequest {
   bool inline_data = false;  // take a copy of the payload now (bytes <= inline_bytes)
   PeerHandle peer = 0;
   std::uint32_t immediate = 0;           // kWriteImmediate
-  const void* local = nullptr;           // payload, or where a read goes
+  const void* local = nullptr;           // payload, or where a read or an atomic's old value goes
   MemoryRegion* local_region = nullptr;  // null: inline_data, or memory that needs no registration
   std::uint64_t bytes = 0;               // 0 is allowed for writes
   std::uint64_t remote_address = 0;
   std::uint64_t remote_key = 0;
-  std::uint64_t operand = 0;  // kFetchAdd
+  std::uint64_t operand = 0;  // kFetchAdd: the addend; kCompareSwap: the new value
+  std::uint64_t compare = 0;  // kCompareSwap
   std::uint64_t id = 0;       // returned in the completion
 };
 
