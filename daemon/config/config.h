@@ -53,6 +53,7 @@ struct Config {
     std::uint32_t ring_units = 4096;
     std::uint32_t contexts = 4;
     std::uint32_t signals = 64;
+    std::uint32_t barriers = 4;
     std::uint32_t counters = 64;
     std::chrono::nanoseconds wait = std::chrono::seconds(60);  // device waits; 0: for ever
   } defaults;

@@ -115,6 +115,9 @@ constexpr Option kOptions[] = {
      GIND_AT(defaults.signals)},
     {"defaults.counters", K::kCount, 0, kMaxCounters, "", "", "Counters of a context.",
      GIND_AT(defaults.counters)},
+    {"defaults.barriers", K::kCount, 0, kMaxSignals, "", "",
+     "Barriers of a context, as many of them as find room among its signals.",
+     GIND_AT(defaults.barriers)},
     {"defaults.wait", K::kDuration, 0, 168 * kHour, "", "",
      "Time after which a device wait ends with an error. \"0s\": never.", GIND_AT(defaults.wait)},
 

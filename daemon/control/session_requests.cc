@@ -120,6 +120,7 @@ void Session::on_hello(const Packet& packet) {
   message.segment_version = gin::queues::kSegmentVersion;
   message.default_contexts = config.defaults.contexts;
   message.default_signals = config.defaults.signals;
+  message.default_barriers = config.defaults.barriers;
   message.default_counters = config.defaults.counters;
   message.default_ring_units = config.defaults.ring_units;
   message.max_outstanding = config.limits.outstanding;

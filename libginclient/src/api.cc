@@ -209,7 +209,7 @@ ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes, ginWi
                                   unsigned flags) {
   return with(comm, "ginCommWindowRegister", [&](Communicator& c) -> Result<void> {
     if (window == nullptr) return null_argument("window");
-    *window = ginWindow_t{0};
+    *window = ginWindow_t{};
     if (ptr == nullptr && bytes != 0) return null_argument("ptr");
     if ((flags & ~GIN_WIN_STRICT_ORDERING) != 0) {
       return Error{ginInvalidArgument, "flags is " + std::to_string(flags) +

@@ -68,11 +68,17 @@ Result<std::unique_ptr<Communicator>> Communicator::join(int nranks, const ginUn
 Communicator::Communicator(std::shared_ptr<Connection> connection, Watch watch,
                            const protocol::CommReady& info)
     : connection_(std::move(connection)), watch_(std::move(watch)), info_(info) {
+  const std::uint16_t* const node_of = info_.node_of_rank;
+  const int place = static_cast<int>(
+      std::count(node_of, node_of + info_.rank, node_of[info_.rank]));  // among its gind's ranks
   for (int r = 0; r < info_.nranks; ++r) {
-    if (info_.node_of_rank[r] != info_.node_of_rank[info_.rank]) continue;
-    if (r == info_.rank) local_rank_ = static_cast<std::int32_t>(local_ranks_.size());
-    local_ranks_.push_back(static_cast<std::uint16_t>(r));
+    const auto rank = static_cast<std::uint16_t>(r);
+    if (node_of[r] == node_of[info_.rank]) teams_.local.push_back(rank);
+    if (std::count(node_of, node_of + r, node_of[r]) != place) continue;
+    if (r == info_.rank) teams_.rail_rank = static_cast<std::int32_t>(teams_.rail.size());
+    teams_.rail.push_back(rank);
   }
+  teams_.local_rank = place;
 }
 
 Communicator::~Communicator() {
@@ -96,7 +102,7 @@ void Communicator::fill(ginCommProperties_t* p) const {
   p->rank = info_.rank;
   p->nRanks = info_.nranks;
   p->nNodes = static_cast<int>(info_.nodes);
-  p->nLocalRanks = static_cast<int>(local_ranks_.size());
+  p->nLocalRanks = static_cast<int>(teams_.local.size());
   p->ordered = info_.ordered != 0 ? 1 : 0;
   p->maxWindows = static_cast<int>(gin::queues::kMaxWindows);
   p->maxOutstanding = static_cast<int>(connection_->hello().max_outstanding);
@@ -199,7 +205,7 @@ Result<ginWindow_t> Communicator::register_window(void* ptr, std::uint64_t bytes
                                        std::to_string(gin::queues::kMaxWindows)};
   }
   if (place.allocation != nullptr) ++place.allocation->windows;
-  return ginWindow_t{index + 1};
+  return ginWindow_t{index + 1, flags, bytes, bytes != 0 ? static_cast<char*>(ptr) : nullptr};
 }
 
 Result<void> Communicator::deregister_window(ginWindow_t window) {
@@ -225,22 +231,23 @@ Result<void> Communicator::deregister_window(ginWindow_t window) {
 Result<ginDevComm_t> Communicator::create_device_communicator(
     const ginDevCommRequirements_t& requirements) {
   const std::lock_guard lock(mutex_);
-  auto shape = shape_of(requirements, connection_->hello(), info_.nranks);
-  if (!shape) return shape.error();
+  auto plan = plan_of(requirements, connection_->hello(), info_.nranks);
+  if (!plan) return plan.error();
+  const gin::queues::SegmentShape& shape = plan.value().shape;
   auto gpu = gpu_of(requirements.poster);
   if (!gpu) return gpu.error();
-  auto prepared = DeviceCommunicator::prepare(shape.value(), requirements.sharing, gpu.value());
+  auto prepared = DeviceCommunicator::prepare(plan.value(), requirements.sharing, gpu.value());
   if (!prepared) return prepared.error();
   std::unique_ptr<DeviceCommunicator> made = std::move(prepared).value();
   auto request = protocol::make_message<protocol::DevCommCreate>(MessageType::kDevCommCreate, 0);
-  request.contexts = shape.value().contexts;
-  request.signals = shape.value().signals;
-  request.counters = shape.value().counters;
-  request.ring_units = shape.value().ring_units;
+  request.contexts = shape.contexts;
+  request.signals = shape.signals;
+  request.counters = shape.counters;
+  request.ring_units = shape.ring_units;
   auto reply = connection_->call<protocol::DevCommReady>(
       request, MessageType::kDevCommReady, connection_->collective_timeout(), made->memfd());
   if (!reply) return reply.error();
-  if (auto finished = made->finish(reply.value().dev_comm, local_ranks_); !finished) {
+  if (auto finished = made->finish(reply.value().dev_comm, teams_); !finished) {
     return finished.error();
   }
   ginDevComm_t& handle = made->handle;
@@ -251,7 +258,6 @@ Result<ginDevComm_t> Communicator::create_device_communicator(
   // The page has one address for host and GPU (checked for the memory of windows, too).
   handle.commError = connection_->words().error();
   handle.abortFlag = connection_->words().abort();
-  handle.localRank = local_rank_;
   const ginDevComm_t copy = handle;
   if (!device_communicators_.emplace(copy.id, std::move(made)).second) {
     return Error{ginInternalError,

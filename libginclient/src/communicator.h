@@ -61,8 +61,7 @@ class Communicator {
   std::vector<std::shared_ptr<Gpu>> gpus_;
   Watch watch_;
   protocol::CommReady info_;
-  std::vector<std::uint16_t> local_ranks_;  // ascending
-  std::int32_t local_rank_ = 0;
+  TeamTables teams_;
   AllocationTable allocations_;
   Fd nothing_;  // a page that stands in for the memory of windows without any
   std::map<std::uint32_t, Window> windows_;                                            // by index

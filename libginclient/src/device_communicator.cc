@@ -3,6 +3,7 @@
 
 #include "gin/queues/producer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -25,30 +26,47 @@ Result<std::uint32_t> pick(const char* name, int asked, int unset, std::uint32_t
 
 }  // namespace
 
-Result<q::SegmentShape> shape_of(const ginDevCommRequirements_t& requirements,
-                                 const protocol::HelloReply& defaults, int nranks) {
+Result<DevCommPlan> plan_of(const ginDevCommRequirements_t& requirements,
+                            const protocol::HelloReply& defaults, int nranks) {
   const auto contexts = pick("contexts", requirements.contexts, 0, defaults.default_contexts);
   const auto signals = pick("signals", requirements.signals, -1, defaults.default_signals);
   const auto counters = pick("counters", requirements.counters, -1, defaults.default_counters);
   const auto units = pick("queueDepth", requirements.queueDepth, 0, defaults.default_ring_units);
-  for (const auto* field : {&contexts, &signals, &counters, &units}) {
+  const auto asked = pick("barriers", requirements.barriers, -1, defaults.default_barriers);
+  for (const auto* field : {&contexts, &signals, &counters, &units, &asked}) {
     if (!*field) return field->error();
   }
-  const q::SegmentShape shape{contexts.value(), static_cast<std::uint32_t>(nranks), units.value(),
-                              signals.value(), counters.value()};
+  // By default as many as find room behind the application's signals.
+  const auto ranks = static_cast<std::uint32_t>(nranks);
+  const std::uint32_t most =
+      signals.value() < q::kMaxSignals ? (q::kMaxSignals - signals.value()) / ranks : 0;
+  const std::uint32_t barriers =
+      requirements.barriers == -1 ? std::min(asked.value(), most) : asked.value();
+  if (signals.value() <= q::kMaxSignals && barriers > most) {
+    return Error{ginInvalidArgument,
+                 "barriers: " + std::to_string(barriers) + ", expected 0 .. " +
+                     std::to_string(most) + ": each takes a signal for each of " +
+                     std::to_string(ranks) + " ranks, " + std::to_string(signals.value()) +
+                     " signals are the application's, and a context has at most " +
+                     std::to_string(q::kMaxSignals)};
+  }
+  const q::SegmentShape shape{contexts.value(), ranks, units.value(),
+                              signals.value() + barriers * ranks, counters.value()};
   if (const q::ShapeFault fault = q::check_shape(shape); fault.field != nullptr) {
     return Error{ginInvalidArgument, std::string(fault.field) + ": " + std::to_string(fault.value) +
                                          ", expected " + std::to_string(fault.low) + " .. " +
                                          std::to_string(fault.high)};
   }
-  return shape;
+  return DevCommPlan{shape, signals.value(), barriers};
 }
 
-Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::prepare(
-    const q::SegmentShape& shape, ginSharing_t sharing, std::shared_ptr<Gpu> gpu) {
+Result<std::unique_ptr<DeviceCommunicator>> DeviceCommunicator::prepare(const DevCommPlan& plan,
+                                                                        ginSharing_t sharing,
+                                                                        std::shared_ptr<Gpu> gpu) {
   auto made = std::make_unique<DeviceCommunicator>();
-  made->shape_ = shape;
-  made->layout_ = q::layout_of(shape);
+  made->plan_ = plan;
+  made->shape_ = plan.shape;
+  made->layout_ = q::layout_of(plan.shape);
   made->gpu_ = std::move(gpu);
   made->handle.sharing = static_cast<std::uint32_t>(sharing);
   made->handle.device = made->gpu_ != nullptr ? made->gpu_->ordinal() : -1;
@@ -74,21 +92,28 @@ Result<void> DeviceCommunicator::write_state(std::uint64_t offset, const void* f
 }
 
 Result<void> DeviceCommunicator::make_state(const std::vector<std::uint64_t>& start,
-                                            const std::vector<std::uint16_t>& local_ranks) {
+                                            const TeamTables& teams) {
   // All of a GPU's lines: the arrays follow one another without sharing any.
   const std::uint64_t last_posted = sizeof(q::ProducerState);
-  const std::uint64_t signal_base = q::align_up(last_posted + shape_.ranks * 8ull, q::kGpuLine);
-  const std::uint64_t counter_base = q::align_up(signal_base + shape_.signals * 8ull, q::kGpuLine);
-  const std::uint64_t stride = q::align_up(counter_base + shape_.counters * 8ull, q::kGpuLine);
-  const std::uint64_t table = stride * shape_.contexts;
-  const std::uint64_t table_bytes = local_ranks.size() * sizeof local_ranks[0];
+  const auto behind = [](std::uint64_t at, std::uint64_t words) {
+    return q::align_up(at + words * 8, q::kGpuLine);
+  };
+  const std::uint64_t last_quiet = behind(last_posted, shape_.ranks);
+  const std::uint64_t signal_base = behind(last_quiet, shape_.ranks);
+  const std::uint64_t signal_shadow = behind(signal_base, shape_.signals);
+  const std::uint64_t counter_base = behind(signal_shadow, shape_.signals);
+  const std::uint64_t barrier_error = behind(counter_base, shape_.counters);
+  const std::uint64_t stride = behind(barrier_error, plan_.barriers);
+  const std::uint64_t local_table = stride * shape_.contexts;
+  const std::uint64_t rail_table = local_table + teams.local.size() * sizeof teams.local[0];
+  const std::uint64_t bytes = rail_table + teams.rail.size() * sizeof teams.rail[0];
   if (gpu_ != nullptr) {
-    auto memory = gpu_->allocate(table + table_bytes);
+    auto memory = gpu_->allocate(bytes);
     if (!memory) return memory.error();
     gpu_state_ = std::move(memory).value();
     handle.state = reinterpret_cast<char*>(gpu_state_.address());
   } else {
-    auto memory = PrivateMemory::allocate(table + table_bytes);
+    auto memory = PrivateMemory::allocate(bytes);
     if (!memory) return memory.error();
     state_ = std::move(memory).value();
     handle.state = state_.data();
@@ -99,18 +124,25 @@ Result<void> DeviceCommunicator::make_state(const std::vector<std::uint64_t>& st
     producer.head = producer.cached_consumed = start[c];
     if (auto r = write_state(c * stride, &producer, sizeof producer); !r) return r;
   }
-  if (auto r = write_state(table, local_ranks.data(), table_bytes); !r) return r;
+  if (auto r = write_state(local_table, teams.local.data(), rail_table - local_table); !r) return r;
+  if (auto r = write_state(rail_table, teams.rail.data(), bytes - rail_table); !r) return r;
   handle.stateStride = stride;
   handle.lastPostedOffset = last_posted;
+  handle.lastQuietOffset = last_quiet;
   handle.signalBaseOffset = signal_base;
+  handle.signalShadowOffset = signal_shadow;
+  handle.barrierErrorOffset = barrier_error;
   handle.counterBaseOffset = counter_base;
-  handle.localRanks = reinterpret_cast<const std::uint16_t*>(handle.state + table);
-  handle.nLocalRanks = static_cast<std::int32_t>(local_ranks.size());
+  handle.localRanks = reinterpret_cast<const std::uint16_t*>(handle.state + local_table);
+  handle.nLocalRanks = static_cast<std::int32_t>(teams.local.size());
+  handle.localRank = teams.local_rank;
+  handle.railRanks = reinterpret_cast<const std::uint16_t*>(handle.state + rail_table);
+  handle.nRailRanks = static_cast<std::int32_t>(teams.rail.size());
+  handle.railRank = teams.rail_rank;
   return {};
 }
 
-Result<void> DeviceCommunicator::finish(std::uint32_t id,
-                                        const std::vector<std::uint16_t>& local_ranks) {
+Result<void> DeviceCommunicator::finish(std::uint32_t id, const TeamTables& teams) {
   const q::SegmentView view(segment_.data(), layout_);
   if (const char* fault = q::header_fault(view, shape_); fault != nullptr) {
     const bool version = view.header()->version != q::kSegmentVersion;
@@ -124,10 +156,11 @@ Result<void> DeviceCommunicator::finish(std::uint32_t id,
     // Where gind begins to read; it has stored it before its reply.
     start.push_back(q::load_acquire_sys(&view.control(c)->consumed));
   }
-  if (auto made = make_state(start, local_ranks); !made) return made;
+  if (auto made = make_state(start, teams); !made) return made;
   handle.nRanks = static_cast<std::int32_t>(shape_.ranks);
   handle.contexts = shape_.contexts;
-  handle.signals = shape_.signals;
+  handle.signals = plan_.signals;
+  handle.barriers = plan_.barriers;
   handle.counters = shape_.counters;
   handle.log2Depth = static_cast<std::uint32_t>(std::countr_zero(shape_.ring_units));
   handle.id = id;

@@ -9,7 +9,9 @@
 
 #include "gin/dev_comm.h"
 #include "gin/device/actions.h"
+#include "gin/device/barrier.h"
 #include "gin/device/context.h"
 #include "gin/device/coop.h"
 #include "gin/device/session.h"
+#include "gin/device/status.h"
 #include "gin/device/team.h"

@@ -109,13 +109,10 @@ GIN_API ginResult_t ginMemAlloc(ginComm_t comm, void** ptr, size_t bytes, ginMem
 /* Fails with ginInvalidUsage while a window lies in it. */
 GIN_API ginResult_t ginMemFree(ginComm_t comm, void* ptr);
 
-#define GIN_WIN_DEFAULT 0u
-#define GIN_WIN_STRICT_ORDERING 1u /* holds VA-signal words */
-
 /* Collective; sizes may differ per rank, bytes 0 is allowed (ptr may then be null).  [ptr,
- * ptr+bytes) must lie inside one ginMemAlloc allocation of this communicator; several windows may
- * share one. Errors: ginInvalidArgument, ginLimitExceeded (4,096 windows), ginTimeout (who is
- * missing). */
+ * ptr+bytes) must lie inside one ginMemAlloc allocation of this communicator, at a multiple of 8;
+ * several windows may share one. Errors: ginInvalidArgument, ginLimitExceeded (4,096 windows),
+ * ginTimeout (who is missing). */
 GIN_API ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes,
                                           ginWindow_t* window, unsigned flags);
 /* Collective.  No operation may be using the window on any rank (flush first). */
@@ -134,13 +131,15 @@ typedef struct ginDevCommRequirements {
   int contexts;   /* 1..256; 0: the daemon's default; the same on all ranks */
   int signals;    /* per context, 0..65536; -1: default; the same on all ranks */
   int counters;   /* per context, 0..65536; -1: default */
+  int barriers;   /* per context; each takes nRanks of the 65536 signals; -1: the daemon's default,
+                   * or what finds room; the same on all ranks */
   int queueDepth; /* ring units (16 bytes), power of two, 64..2^20; 0: default */
   ginSharing_t sharing;
   int64_t timeoutNs; /* default deadline of device waits; 0: for ever; -1: the daemon's default */
   ginPoster_t poster;
 } ginDevCommRequirements_t;
 #define GIN_DEV_COMM_REQUIREMENTS_INITIALIZER \
-  { sizeof(ginDevCommRequirements_t), 0, -1, -1, 0, ginSharingShared, -1, ginPosterAuto }
+  { sizeof(ginDevCommRequirements_t), 0, -1, -1, -1, 0, ginSharingShared, -1, ginPosterAuto }
 
 /* Collective.  *devComm is passed by value to kernels (or to threads that play them); it is valid
  * until ginDevCommDestroy or ginCommDestroy.  Its contexts belong to one GPU, or to the host; which
@@ -173,7 +172,35 @@ GIN_API ginResult_t ginPutValue(const ginDevComm_t* devComm, int context, int pe
                                 ginSignalOp_t op, uint32_t signal, uint64_t addend);
 GIN_API ginResult_t ginSignal(const ginDevComm_t* devComm, int context, int peer, ginSignalOp_t op,
                               uint32_t signal, uint64_t addend);
+/* Bring data, and old values of atomics, into a window of this rank, where they are after ginFlush.
+ */
+GIN_API ginResult_t ginGet(const ginDevComm_t* devComm, int context, int peer,
+                           ginWindow_t remoteWin, uint64_t remoteOffset, ginWindow_t localWin,
+                           uint64_t localOffset, uint64_t bytes);
+GIN_API ginResult_t ginFetchAdd(const ginDevComm_t* devComm, int context, int peer,
+                                ginWindow_t remoteWin, uint64_t remoteOffset, uint64_t value,
+                                ginWindow_t resultWin, uint64_t resultOffset);
+GIN_API ginResult_t ginCompareSwap(const ginDevComm_t* devComm, int context, int peer,
+                                   ginWindow_t remoteWin, uint64_t remoteOffset, uint64_t expected,
+                                   uint64_t desired, ginWindow_t resultWin, uint64_t resultOffset);
+/* A signal on the 8-byte word at `offset` of the peer's part of a window registered with
+ * GIN_WIN_STRICT_ORDERING. */
+GIN_API ginResult_t ginSignalVA(const ginDevComm_t* devComm, int context, int peer,
+                                ginSignalOp_t op, ginWindow_t window, uint64_t offset,
+                                uint64_t addend);
 GIN_API ginResult_t ginFlush(const ginDevComm_t* devComm, int context, int64_t timeoutNs);
+/* Everything posted before is visible in the peers' memory. */
+GIN_API ginResult_t ginQuiet(const ginDevComm_t* devComm, int context, int64_t timeoutNs);
+/* The meeting of all ranks at one of the context's barriers; puts to the caller and its own gets
+ * are complete after.  A barrier that has failed cannot be used again (ginInvalidUsage). */
+GIN_API ginResult_t ginBarrier(const ginDevComm_t* devComm, int context, uint32_t barrier,
+                               int64_t timeoutNs);
+GIN_API ginResult_t ginReadSignalVA(const ginDevComm_t* devComm, int context, ginWindow_t window,
+                                    uint64_t offset, int bits, uint64_t* value);
+GIN_API ginResult_t ginWaitSignalVA(const ginDevComm_t* devComm, int context, ginWindow_t window,
+                                    uint64_t offset, uint64_t least, int bits, int64_t timeoutNs);
+GIN_API ginResult_t ginResetSignalVA(const ginDevComm_t* devComm, int context, ginWindow_t window,
+                                     uint64_t offset);
 GIN_API ginResult_t ginReadSignal(const ginDevComm_t* devComm, int context, uint32_t signal,
                                   int bits, uint64_t* value);
 GIN_API ginResult_t ginWaitSignal(const ginDevComm_t* devComm, int context, uint32_t signal,

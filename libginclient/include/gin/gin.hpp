@@ -80,7 +80,7 @@ class Window {
  public:
   Window() = default;
   Window(Window&& other) noexcept
-      : comm_(other.comm_), window_(std::exchange(other.window_, ginWindow_t{0})) {}
+      : comm_(other.comm_), window_(std::exchange(other.window_, ginWindow_t{})) {}
   Window& operator=(Window&& other) noexcept {
     std::swap(comm_, other.comm_);
     std::swap(window_, other.window_);
@@ -101,7 +101,7 @@ class Window {
 
  private:
   ginComm_t comm_ = nullptr;
-  ginWindow_t window_{0};
+  ginWindow_t window_{};
 };
 
 // Owns a device communicator.  Its destruction is collective, too.

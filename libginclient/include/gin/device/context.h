@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// ginContext: the device functions.
+// ginContext: the device functions.  What they are is in operations.h (put, get ...), completion.h
+// (flush, quiet) and signals.h (signals, counters).
 #pragma once
 
 #include "gin/dev_comm.h"
 #include "gin/device/actions.h"
+#include "gin/device/completion.h"
 #include "gin/device/coop.h"
 #include "gin/device/operations.h"
+#include "gin/device/signals.h"
+#include "gin/device/status.h"
 #include "gin/device/team.h"
 #include "gin/device/words.h"
 #include "gin/queues/completion.h"
 #include "gin/queues/producer.h"
 
 #include <cstdint>
+
+template <typename Coop>
+class ginBarrierSession;
 
 // One context of a device communicator, which must outlive it.  Cheap to make; make one where it is
 // needed.  Who may use one context at a time is the device communicator's sharing mode.
@@ -25,7 +32,10 @@
 //   ginDaemonLost       gind has gone
 //   ginRemoteError      a peer or the path to it has failed
 //   else                the code of the error that the context is in
-class ginContext : public gin::device::Operations<ginContext> {
+// ginWaitOptions::status tells what was waited for.
+class ginContext : public gin::device::Operations<ginContext>,
+                   public gin::device::Completion<ginContext>,
+                   public gin::device::Signals<ginContext> {
  public:
   GIN_HOST_DEVICE ginContext(const ginDevComm_t& comm, int contextIndex) : comm_(comm) {
 #if defined(__CUDA_ARCH__)
@@ -38,6 +48,7 @@ class ginContext : public gin::device::Operations<ginContext> {
       return;  // no ring: every call returns ginInvalidArgument
     }
     const auto i = static_cast<std::uint64_t>(contextIndex);
+    index_ = static_cast<std::uint32_t>(contextIndex);
     char* state = comm.state + i * comm.stateStride;
     ring_.units = at<gin::queues::Unit>(comm.segment, comm.ringOffset + i * comm.ringStride);
     ring_.control = at<gin::queues::ContextControl>(comm.segment, comm.controlOffset) + i;
@@ -45,90 +56,15 @@ class ginContext : public gin::device::Operations<ginContext> {
     ring_.last_posted = at<std::uint64_t>(state, comm.lastPostedOffset);
     ring_.log2_depth = comm.log2Depth;
     ring_.sharing = static_cast<gin::queues::Sharing>(comm.sharing);
+    last_quiet_ = at<std::uint64_t>(state, comm.lastQuietOffset);
     done_ = at<std::uint64_t>(comm.segment, comm.doneOffset + i * comm.doneStride);
     signals_ = {at<std::uint64_t>(comm.segment, comm.signalOffset + i * comm.signalStride),
-                at<std::uint64_t>(state, comm.signalBaseOffset), comm.signals};
+                at<std::uint64_t>(state, comm.signalBaseOffset),
+                at<std::uint64_t>(state, comm.signalShadowOffset), comm.signals};
     counters_ = {at<std::uint64_t>(comm.segment, comm.counterOffset + i * comm.counterStride),
-                 at<std::uint64_t>(state, comm.counterBaseOffset), comm.counters};
+                 at<std::uint64_t>(state, comm.counterBaseOffset), nullptr, comm.counters};
   }
   ginContext(const ginDevComm_t&&, int) = delete;  // would dangle
-
-  // Waits until every operation that this context has posted is locally complete: the sources of
-  // puts may be reused.  Says nothing of the remote side.  A failed peer does not hold up the
-  // others; its error is returned at the end.
-  template <typename Coop = ginCoopThread>
-  GIN_HOST_DEVICE ginResult_t flush(Coop coop = {}, ginWaitOptions options = {}) const {
-    if (!exists()) return ginInvalidArgument;
-    return elect(coop, [&]() -> ginResult_t {
-      if (const std::uint64_t e = gin::queues::load_relaxed_gpu(&ring_.state->local_error)) {
-        return gin::queues::error_code(e);
-      }
-      return gin::queues::flush_all(ring_, done_, static_cast<std::uint32_t>(comm_.nRanks),
-                                    limits(options));
-    });
-  }
-
-  // The low `bits` bits (1..64) of what has been added to a signal since its last reset.
-  GIN_HOST_DEVICE ginResult_t readSignal(ginSignal_t signal, std::uint64_t* value,
-                                         int bits = 64) const {
-    const ginResult_t checked = check(ginCoopThread{}, kSignal, signal, bits);
-    if (checked == ginSuccess) *value = signals_.since_reset(signal, bits);
-    return checked;
-  }
-  // The same; 0 on bad use.
-  GIN_HOST_DEVICE std::uint64_t readSignal(ginSignal_t signal, int bits = 64) const {
-    std::uint64_t value = 0;
-    readSignal(signal, &value, bits);
-    return value;
-  }
-
-  // Waits until the signal has reached `least`, compared in its low `bits` bits by rolling
-  // comparison: the two must be less than 2^(bits-1) apart.  What the signal vouches for is then
-  // visible to all threads of the coop.
-  template <typename Coop = ginCoopThread>
-  GIN_HOST_DEVICE ginResult_t waitSignal(Coop coop, ginSignal_t signal, std::uint64_t least,
-                                         int bits = 64, ginWaitOptions options = {}) const {
-    const ginResult_t checked = check(coop, kSignal, signal, bits);
-    if (checked != ginSuccess) return checked;
-    return elect(
-        coop, [&]() -> ginResult_t { return signals_.wait(signal, least, bits, limits(options)); });
-  }
-
-  // The signal counts from 0 again.  Nobody may be waiting for it; what arrives at the same time
-  // may count before or after.
-  GIN_HOST_DEVICE ginResult_t resetSignal(ginSignal_t signal) const {
-    const ginResult_t checked = check(ginCoopThread{}, kSignal, signal, 64);
-    if (checked == ginSuccess) signals_.reset(signal);
-    return checked;
-  }
-
-  // Counters: as signals, of at most 56 bits.
-  GIN_HOST_DEVICE ginResult_t readCounter(ginCounter_t counter, std::uint64_t* value,
-                                          int bits = kCounterBits) const {
-    const ginResult_t checked = check(ginCoopThread{}, kCounter, counter, bits);
-    if (checked == ginSuccess) *value = counters_.since_reset(counter, bits);
-    return checked;
-  }
-  GIN_HOST_DEVICE std::uint64_t readCounter(ginCounter_t counter, int bits = kCounterBits) const {
-    std::uint64_t value = 0;
-    readCounter(counter, &value, bits);
-    return value;
-  }
-  template <typename Coop = ginCoopThread>
-  GIN_HOST_DEVICE ginResult_t waitCounter(Coop coop, ginCounter_t counter, std::uint64_t least,
-                                          int bits = kCounterBits,
-                                          ginWaitOptions options = {}) const {
-    const ginResult_t checked = check(coop, kCounter, counter, bits);
-    if (checked != ginSuccess) return checked;
-    return elect(coop, [&]() -> ginResult_t {
-      return counters_.wait(counter, least, bits, limits(options));
-    });
-  }
-  GIN_HOST_DEVICE ginResult_t resetCounter(ginCounter_t counter) const {
-    const ginResult_t checked = check(ginCoopThread{}, kCounter, counter, kCounterBits);
-    if (checked == ginSuccess) counters_.reset(counter);
-    return checked;
-  }
 
   // The error that this context or its communicator is in, ginSuccess when there is none.
   GIN_HOST_DEVICE ginResult_t error() const {
@@ -142,12 +78,14 @@ class ginContext : public gin::device::Operations<ginContext> {
  private:
   template <typename Self>
   friend class gin::device::Operations;
+  template <typename Self>
+  friend class gin::device::Completion;
+  template <typename Self>
+  friend class gin::device::Signals;
+  template <typename Coop>
+  friend class ginBarrierSession;
   friend class ginThreadSession;
   friend class ginWarpSession;
-
-  static constexpr int kCounterBits = static_cast<int>(gin::queues::kCounterBits);
-  static constexpr gin::queues::Field kSignal = gin::queues::Field::kSignal;
-  static constexpr gin::queues::Field kCounter = gin::queues::Field::kCounter;
 
   template <typename T>
   GIN_HOST_DEVICE static T* at(char* base, std::uint64_t offset) {
@@ -171,7 +109,18 @@ class ginContext : public gin::device::Operations<ginContext> {
     coop.sync();
     ginResult_t result = ginSuccess;
     if (coop.thread_rank() == 0) result = f();
-    return coop.broadcast(result);
+    return static_cast<ginResult_t>(coop.broadcast(static_cast<std::uint64_t>(result)));
+  }
+
+  // Fills in the caller's status, where there is one; returns the result.
+  GIN_HOST_DEVICE ginResult_t tell(const ginWaitOptions& options, ginResult_t result,
+                                   ginWaitKind_t kind, std::int32_t peer, std::uint32_t index,
+                                   std::uint64_t offset, std::uint64_t wanted,
+                                   std::uint64_t seen) const {
+    if (options.status != nullptr && result != ginSuccess) {
+      *options.status = ginWaitStatus{result, kind, index_, peer, index, offset, wanted, seen};
+    }
+    return result;
   }
 
   template <typename Coop>
@@ -187,25 +136,36 @@ class ginContext : public gin::device::Operations<ginContext> {
   }
 
   GIN_HOST_DEVICE ginResult_t post(const gin::device::Prepared& ready,
-                                   const ginWaitOptions& options) const {
-    std::uint64_t end = 0;
+                                   const ginWaitOptions& options,
+                                   std::uint64_t* end = nullptr) const {
+    std::uint64_t mine = 0;
+    std::uint64_t* const to = end != nullptr ? end : &mine;
     const ginResult_t posted =
-        gin::queues::post(ring_, ready.peer, ready.record, limits(options), &end);
-    return posted == ginSuccess && ready.bad ? ginInvalidArgument : posted;
+        gin::queues::post(ring_, ready.peer, ready.record, limits(options), to);
+    return outcome(posted, ready, options, *to);
   }
 
+  // Of a post that ended at ring position `end`, or would have.
+  GIN_HOST_DEVICE ginResult_t outcome(ginResult_t posted, const gin::device::Prepared& ready,
+                                      const ginWaitOptions& options, std::uint64_t end) const {
+    if (posted == ginSuccess) return ready.bad ? ginInvalidArgument : ginSuccess;
+    if (options.status == nullptr) return posted;
+    return tell(options, posted, ginWaitKindCredit, static_cast<std::int32_t>(ready.peer), 0, 0,
+                end, gin::queues::load_relaxed_gpu(&ring_.state->cached_consumed));
+  }
+
+  // Reports bad use, by one thread of the coop.
   template <typename Coop>
-  GIN_HOST_DEVICE ginResult_t check(Coop coop, gin::queues::Field which, std::uint32_t index,
-                                    int bits) const {
-    const bool is_signal = which == kSignal;
-    if (!exists() || bits < 1 || bits > (is_signal ? 64 : kCounterBits)) return ginInvalidArgument;
-    if (index < (is_signal ? signals_ : counters_).count) return ginSuccess;
+  GIN_HOST_DEVICE ginResult_t refuse(Coop coop, gin::queues::Field field,
+                                     std::uint64_t value) const {
     return elect(
-        coop, [&]() -> ginResult_t { return post(gin::device::bad_use(comm_, which, index), {}); });
+        coop, [&]() -> ginResult_t { return post(gin::device::bad_use(comm_, field, value), {}); });
   }
 
   const ginDevComm_t& comm_;
   gin::queues::RingProducer ring_;
+  std::uint32_t index_ = 0;
+  std::uint64_t* last_quiet_ = nullptr;  // by peer: end of the last quiet's record
   const std::uint64_t* done_ = nullptr;
   gin::device::Words signals_;
   gin::device::Words counters_;

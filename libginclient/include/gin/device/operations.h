@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// put, putValue and signal, for all that can post: contexts and sessions.
+// put, putValue, get, signal and the atomics, for all that can post: contexts and sessions.
 #pragma once
 
 #include "gin/dev_comm.h"
 #include "gin/device/actions.h"
 #include "gin/device/coop.h"
+#include "gin/device/status.h"
 #include "gin/device/team.h"
 #include "gin/queues/descriptor.h"
 
@@ -85,6 +86,64 @@ class Operations {
     memcpy(&d.value, &value, sizeof(T));
     remoteAction.apply(d);
     return self().submit(coop, team, peer, d, ginAlreadyReleased, options);
+  }
+
+  // One-sided read of bytes (0 .. 2^47-1) from the peer's remoteWin into this rank's localWin.  The
+  // data is there after flush.  Promises nothing to signals.
+  template <typename Coop = ginCoopThread>
+  GIN_HOST_DEVICE ginResult_t get(ginTeam_t team, int peer, ginWindow_t remoteWin,
+                                  std::uint64_t remoteOffset, ginWindow_t localWin,
+                                  std::uint64_t localOffset, std::uint64_t bytes, Coop coop = {},
+                                  ginFence_t fence = ginFenceDefault,
+                                  ginWaitOptions options = {}) const {
+    gin::queues::Descriptor d{};
+    d.op = gin::queues::Op::kGet;
+    d.dst_window = index_of(remoteWin);
+    d.dst_offset = remoteOffset;
+    d.src_window = index_of(localWin);
+    d.src_offset = localOffset;
+    d.bytes = bytes;
+    return self().submit(coop, team, peer, d, fence, options);
+  }
+
+  // Adds `value` to the 8-byte word at remoteOffset of the peer's remoteWin and brings what it was
+  // before into resultOffset of this rank's resultWin, where it is after flush.  Both offsets are
+  // multiples of 8.  Atomic with regard to all operations of gind on that word; in its place behind
+  // what this context has sent to the peer before, as a strong signal is.
+  template <typename Coop = ginCoopThread>
+  GIN_HOST_DEVICE ginResult_t fetchAdd(ginTeam_t team, int peer, ginWindow_t remoteWin,
+                                       std::uint64_t remoteOffset, std::uint64_t value,
+                                       ginWindow_t resultWin, std::uint64_t resultOffset,
+                                       Coop coop = {}, ginFence_t fence = ginFenceDefault,
+                                       ginWaitOptions options = {}) const {
+    gin::queues::Descriptor d{};
+    d.op = gin::queues::Op::kFetchAdd;
+    d.dst_window = index_of(remoteWin);
+    d.dst_offset = remoteOffset;
+    d.src_window = index_of(resultWin);
+    d.src_offset = resultOffset;
+    d.value = value;
+    return self().submit(coop, team, peer, d, fence, options);
+  }
+
+  // As fetchAdd, but stores `desired` where the word is `expected`.  The old value tells whether it
+  // was.
+  template <typename Coop = ginCoopThread>
+  GIN_HOST_DEVICE ginResult_t compareSwap(ginTeam_t team, int peer, ginWindow_t remoteWin,
+                                          std::uint64_t remoteOffset, std::uint64_t expected,
+                                          std::uint64_t desired, ginWindow_t resultWin,
+                                          std::uint64_t resultOffset, Coop coop = {},
+                                          ginFence_t fence = ginFenceDefault,
+                                          ginWaitOptions options = {}) const {
+    gin::queues::Descriptor d{};
+    d.op = gin::queues::Op::kCompareSwap;
+    d.dst_window = index_of(remoteWin);
+    d.dst_offset = remoteOffset;
+    d.src_window = index_of(resultWin);
+    d.src_offset = resultOffset;
+    d.value = desired;
+    d.compare = expected;
+    return self().submit(coop, team, peer, d, fence, options);
   }
 
   // A signal without data.

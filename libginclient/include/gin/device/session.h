@@ -36,7 +36,7 @@ class ginThreadSession : public gin::device::Operations<ginThreadSession> {
     std::uint64_t end = 0;
     const ginResult_t posted =
         producer_.post(ready.peer, ready.record, context_.limits(options), &end);
-    return posted == ginSuccess && ready.bad ? ginInvalidArgument : posted;
+    return context_.outcome(posted, ready, options, end);
   }
 
   const ginContext& context_;
@@ -85,7 +85,7 @@ class ginWarpSession : public gin::device::Operations<ginWarpSession> {
         counts ? producer_.post(ready.peer, ready.record, context_.limits(options), &end)
                : ginSuccess;
 #endif
-    return posted == ginSuccess && counts && ready.bad ? ginInvalidArgument : posted;
+    return counts ? context_.outcome(posted, ready, options, end) : posted;
   }
 
 #if defined(__CUDA_ARCH__)

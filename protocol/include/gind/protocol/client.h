@@ -14,7 +14,7 @@
 namespace gind::protocol {
 
 inline constexpr std::uint32_t kClientMagic = 0x434e4947;  // "GINC"
-inline constexpr std::uint16_t kClientVersion = 1;
+inline constexpr std::uint16_t kClientVersion = 2;
 inline constexpr std::size_t kTextBytes = 768;
 inline constexpr std::size_t kUniqueIdBytes = 128;
 inline constexpr std::size_t kMaxClientMessage = 8192;
@@ -79,6 +79,8 @@ struct HelloReply {
   std::uint32_t default_counters;
   std::uint32_t default_ring_units;
   std::uint32_t max_outstanding;  // operations per context
+  std::uint32_t default_barriers;
+  std::uint32_t reserved;
   std::uint64_t default_wait_ns;  // device waits; 0: for ever
   std::uint64_t rendezvous_ns;    // deadline of collective calls
   std::uint64_t instance;         // random per gind process

@@ -72,7 +72,8 @@ enum class Field : std::uint8_t {
   kHole = 14,
   kContext = 15,
   kTeam = 16,
-  kCount_ = 17,
+  kBarrier = 17,
+  kCount_ = 18,
 };
 
 inline constexpr std::uint32_t kMaxUnits = 4;
