@@ -12,7 +12,6 @@
 
 namespace gind::client {
 
-
 inline Result<void> check_context(const ginDevComm_t* devComm, int context) {
   if (devComm == nullptr) return null_argument("devComm");
   if (devComm->segment == nullptr) {
@@ -53,7 +52,8 @@ inline std::string context_text(const ginDevComm_t* devComm, int context) {
 
 // The outcome of a device function as a Result; `what` says what was tried.
 template <typename What>
-inline Result<void> outcome(ginResult_t result, const ginDevComm_t* devComm, int context, What&& what) {
+inline Result<void> outcome(ginResult_t result, const ginDevComm_t* devComm, int context,
+                            What&& what) {
   if (result == ginSuccess) return {};
   std::string message = context_text(devComm, context) + ", " + what() + ": ";
   message += ginGetErrorString(result);
@@ -98,7 +98,8 @@ ginResult_t with_bytes(int bytes, const std::uint64_t& value, F&& f) {
 enum class WordKind { kSignal, kCounter };
 
 // Which word, how many bits of it.
-inline Result<void> check_word(const ginDevComm_t* devComm, WordKind kind, std::uint32_t index, int bits) {
+inline Result<void> check_word(const ginDevComm_t* devComm, WordKind kind, std::uint32_t index,
+                               int bits) {
   const bool signal = kind == WordKind::kSignal;
   const std::uint32_t count = signal ? devComm->signals : devComm->counters;
   const int most = signal ? 64 : static_cast<int>(gin::queues::kCounterBits);
@@ -127,8 +128,8 @@ ginResult_t on_word(const char* call, const ginDevComm_t* devComm, int context, 
 }
 
 inline Result<void> wait_outcome(ginResult_t result, const ginDevComm_t* devComm, int context,
-                          const char* kind, std::uint32_t index, std::uint64_t least,
-                          std::uint64_t value) {
+                                 const char* kind, std::uint32_t index, std::uint64_t least,
+                                 std::uint64_t value) {
   return outcome(result, devComm, context, [&] {
     return std::string(kind) + " " + std::to_string(index) + " is " + std::to_string(value) +
            ", waited for " + std::to_string(least);

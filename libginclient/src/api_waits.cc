@@ -36,7 +36,8 @@ ginResult_t ginFlush(const ginDevComm_t* devComm, int context, int64_t timeoutNs
     if (auto checked = check_timeout(timeoutNs); !checked) return checked;
     const ginContext ctx{*devComm, context};
     ginWaitStatus status{};
-    const ginResult_t flushed = ctx.flush(ginCoopThread{}, ginWaitOptions{timeoutNs, nullptr, &status});
+    const ginResult_t flushed =
+        ctx.flush(ginCoopThread{}, ginWaitOptions{timeoutNs, nullptr, &status});
     return outcome(flushed, devComm, context, [&] { return "flush, " + text_of(status); });
   });
 }
@@ -104,7 +105,8 @@ ginResult_t ginQuiet(const ginDevComm_t* devComm, int context, int64_t timeoutNs
     if (auto checked = check_timeout(timeoutNs); !checked) return checked;
     const ginContext ctx{*devComm, context};
     ginWaitStatus status{};
-    const ginResult_t done = ctx.quiet(ginCoopThread{}, ginWaitOptions{timeoutNs, nullptr, &status});
+    const ginResult_t done =
+        ctx.quiet(ginCoopThread{}, ginWaitOptions{timeoutNs, nullptr, &status});
     return outcome(done, devComm, context, [&] { return "quiet, " + text_of(status); });
   });
 }
@@ -129,9 +131,8 @@ ginResult_t ginBarrier(const ginDevComm_t* devComm, int context, uint32_t barrie
 ginResult_t ginReadSignalVA(const ginDevComm_t* devComm, int context, ginWindow_t window,
                             uint64_t offset, int bits, uint64_t* value) {
   if (value == nullptr) return keep_error("ginReadSignalVA", null_argument("value"));
-  return on_va("ginReadSignalVA", devComm, context, offset, [&](const ginContext& c) {
-    return c.readSignal(window, offset, value, bits);
-  });
+  return on_va("ginReadSignalVA", devComm, context, offset,
+               [&](const ginContext& c) { return c.readSignal(window, offset, value, bits); });
 }
 
 ginResult_t ginWaitSignalVA(const ginDevComm_t* devComm, int context, ginWindow_t window,

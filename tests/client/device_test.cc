@@ -127,7 +127,7 @@ TEST(Teams, WorldAndLocalMapPeersToWorldRanks) {
   EXPECT_EQ(ginTeamRankToWorld(d, local, 2), 4);
   EXPECT_EQ(ginTeamRankToWorld(d, local, 3), -1);
   EXPECT_EQ(ginTeamRankToWorld(d, world, -1), -1);
-  const ginTeam_t beyond{9, 0, 1, nullptr};  // says more ranks than there are
+  const ginTeam_t beyond{9, 0, 0, 1, nullptr, 9};  // says more ranks than there are
   EXPECT_EQ(ginTeamRankToWorld(d, beyond, 8), -1);
 }
 

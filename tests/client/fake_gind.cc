@@ -150,6 +150,7 @@ void FakeGind::answer(Client& client, MessageType type, Packet& packet) {
       m.default_contexts = 4;
       m.default_signals = 64;
       m.default_counters = 64;
+      m.default_barriers = 4;
       m.default_ring_units = 4096;
       m.max_outstanding = 1024;
       m.default_wait_ns = 60'000'000'000;

@@ -101,7 +101,7 @@ TEST_F(Operations, BadUseReachesGindByNameAndValue) {
   const Case cases[] = {
       {ctx.put(world, 4, w, 0, w, 0, 1), Field::kPeer, 4},
       {ctx.put(world, -1, w, 0, w, 0, 1), Field::kPeer, gin::queues::kPayloadMask},
-      {ctx.signal(ginTeam_t{9, 1, 1, nullptr}, 8, ginSignalInc{0}), Field::kTeam, 8},
+      {ctx.signal(ginTeam_t{9, 1, 0, 1, nullptr, 9}, 8, ginSignalInc{0}), Field::kTeam, 8},
       {ctx.put(world, 0, ginWindow_t{0}, 0, w, 0, 1), Field::kDstWindow, 0xffffffff},
       {ctx.put(world, 0, w, 0, ginWindow_t{0}, 0, 1), Field::kSrcWindow, 0xffffffff},
       {ctx.putValue(world, 0, ginWindow_t{4097}, 0, 1), Field::kDstWindow, 4096},

@@ -149,13 +149,14 @@ std::string run_ranks(const std::vector<std::string>& sockets, const RankRun::Bo
   return failures;
 }
 
-World make_world(Rank& rank, std::size_t bytes, const ginDevCommRequirements_t* requirements) {
+World make_world(Rank& rank, std::size_t bytes, const ginDevCommRequirements_t* requirements,
+                 unsigned window_flags) {
   World world;
   world.comm = rank.init();
   void* memory = nullptr;
   check(ginMemAlloc(world.comm, &memory, bytes, ginMemHost), "ginMemAlloc");
   world.memory = static_cast<char*>(memory);
-  check(ginCommWindowRegister(world.comm, memory, bytes, &world.window, GIN_WIN_DEFAULT),
+  check(ginCommWindowRegister(world.comm, memory, bytes, &world.window, window_flags),
         "ginCommWindowRegister");
   const ginDevCommRequirements_t defaults = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
   check(

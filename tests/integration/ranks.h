@@ -81,7 +81,8 @@ struct World {
   ginDevComm_t dev{};
 };
 World make_world(Rank& rank, std::size_t bytes,
-                 const ginDevCommRequirements_t* requirements = nullptr);
+                 const ginDevCommRequirements_t* requirements = nullptr,
+                 unsigned window_flags = GIN_WIN_DEFAULT);
 // Collective, in order: finalize, destroy everything.
 void end_world(World& world);
 

@@ -15,14 +15,14 @@ namespace {
 struct Arrival {
   bool is_record = false;
   std::uint64_t sequence = 0;
-  WireRecord record;
+  WireMessage record;
 };
 
-WireRecord record_at(std::uint64_t sequence, std::uint16_t pieces) {
-  WireRecord r;
-  r.sequence = sequence;
-  r.pieces = pieces;
-  return r;
+WireMessage record_at(std::uint64_t sequence, std::uint16_t pieces) {
+  WireMessage m;
+  m.record.sequence = sequence;
+  m.record.pieces = pieces;
+  return m;
 }
 
 // `puts` puts of 1 to 5 pieces, each with a weak or a strong signal behind it, from `start` on.
@@ -54,7 +54,8 @@ TEST_P(Reordered, EachSignalIsAppliedOnceAndNotBeforeWhatItVouchesFor) {
     std::map<std::uint64_t, int> applied;
     for (const Arrival& a : all) {
       arrived[a.sequence - start] = true;
-      const auto act = [&](const WireRecord& r) {
+      const auto act = [&](const WireMessage& m) {
+        const WireRecord& r = m.record;
         ++applied[r.sequence - start];
         const std::uint64_t at = r.sequence - start;
         for (std::uint64_t s = r.pieces != 0 ? at - r.pieces : 0; s < at; ++s) {
@@ -82,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Starts, Reordered,
 
 TEST(FlowReceiver, RefusesWhatItHasSeenAndWhatIsOutsideTheWindow) {
   FlowReceiver flow(10);
-  const auto act = [](const WireRecord&) {};
+  const auto act = [](const WireMessage&) {};
   EXPECT_TRUE(flow.arrived(std::uint16_t{11}, act));
   EXPECT_FALSE(flow.arrived(std::uint16_t{11}, act)) << "twice";
   EXPECT_TRUE(flow.arrived(std::uint16_t{10}, act));
@@ -94,7 +95,7 @@ TEST(FlowReceiver, RefusesWhatItHasSeenAndWhatIsOutsideTheWindow) {
 
 TEST(FlowReceiver, AsksForAnAcknowledgementEveryQuarterOfTheWindow) {
   FlowReceiver flow(0);
-  const auto act = [](const WireRecord&) {};
+  const auto act = [](const WireMessage&) {};
   for (std::uint16_t i = 0; i < kSequenceWindow / 4 - 1; ++i) flow.arrived(i, act);
   EXPECT_FALSE(flow.ack_due());
   flow.arrived(std::uint16_t{kSequenceWindow / 4 - 1}, act);

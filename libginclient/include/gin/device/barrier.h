@@ -117,10 +117,9 @@ class ginBarrierSession {
         gin::queues::Descriptor d{};
         d.op = gin::queues::Op::kSignal;
         d.peer = static_cast<std::uint32_t>(at.peer);
-        gin::device::add_indexed(d,
-                                 puts ? gin::queues::RemoteAction::kAddStrong
-                                      : gin::queues::RemoteAction::kAddWeak,
-                                 word_of(comm_.rank), 1);
+        gin::device::add_indexed(
+            d, puts ? gin::queues::RemoteAction::kAddStrong : gin::queues::RemoteAction::kAddWeak,
+            word_of(comm_.rank), 1);
         result = context_at(at.context)
                      .post(gin::device::Prepared{gin::queues::encode(d), d.peer, false}, options);
       }
@@ -145,8 +144,8 @@ class ginBarrierSession {
       if (result == ginSuccess) {
         gin::queues::store_relaxed_gpu(met, least);
       } else {
-        context.tell(options, static_cast<ginResult_t>(result), ginWaitKindBarrier, at.peer, index_, 0,
-                     least, seen);
+        context.tell(options, static_cast<ginResult_t>(result), ginWaitKindBarrier, at.peer, index_,
+                     0, least, seen);
       }
     }
     return coop.largest(result);

@@ -9,9 +9,9 @@
 
 // What a call waited for.
 enum ginWaitKind_t {
-  ginWaitKindNone = 0,      // nothing: the call ended before it waited
-  ginWaitKindCredit = 1,    // room in the ring; wanted, seen: ring positions (wanted <= seen + depth)
-  ginWaitKindSignal = 2,    // index: the signal
+  ginWaitKindNone = 0,    // nothing: the call ended before it waited
+  ginWaitKindCredit = 1,  // room in the ring; wanted, seen: ring positions (wanted <= seen + depth)
+  ginWaitKindSignal = 2,  // index: the signal
   ginWaitKindCounter = 3,   // index: the counter
   ginWaitKindVASignal = 4,  // index: the window's id; offset
   ginWaitKindFlush = 5,     // peer; wanted, seen: ring positions
