@@ -27,6 +27,13 @@ class ProxyThread {
   // Ends the loop after the commands sent so far; safe to call twice.
   void stop();
 
+  // One turn of the loop at time `now_ns`, by the caller's thread instead of start(): simulations
+  // decide who runs when.  Returns how many things it did.
+  std::size_t step(std::uint64_t now_ns) {
+    env_.now_ns = now_ns;
+    return turn();
+  }
+
   std::vector<std::uint8_t> fabric_address() const;
   const ProxyCounters& counters() const { return env_.counters; }
 

@@ -48,7 +48,8 @@ void rounds(Rank& rank, World& w, int contexts, const Meet& meet) {
     meet();
     for (int slot = 1; slot <= contexts * n; ++slot) {
       const char* p = w.memory + static_cast<std::uint64_t>(slot) * kSlot;
-      if (std::all_of(p, p + kSlot, [&](char c) { return c == static_cast<char>(round); })) continue;
+      if (std::all_of(p, p + kSlot, [&](char c) { return c == static_cast<char>(round); }))
+        continue;
       throw RankFailure("in round " + std::to_string(round) + " slot " + std::to_string(slot) +
                         " is not what was put before the barrier");
     }
@@ -84,25 +85,27 @@ TEST_P(BarrierOn, OfAllContextsCoversThePutsOfAll) {
 }
 
 TEST_P(BarrierOn, WithoutAFenceStillMeets) {
-  EXPECT_EQ(run(GetParam(),
-                [](Rank& rank, World& w) {
-                  const ginContext ctx{w.dev, 1};
-                  const ginTeam_t world = ginTeamWorld(w.dev);
-                  const ginBarrierSession b{ginCoopThread{}, ctx, world, 3};
-                  for (std::uint64_t i = 1; i <= 50; ++i) {
-                    check(b.sync(ginCoopThread{}, ginOrderRelaxed, ginBarrierFenceNone, kWait), "");
-                    // All are in round i: nobody's count can be behind it, nor two ahead.
-                    for (int p = 0; p < rank.nranks(); ++p) {
-                      check(ctx.signal(world, p, ginSignalInc{static_cast<ginSignal_t>(rank.rank())}),
-                            "signal");
-                    }
-                    for (int p = 0; p < rank.nranks(); ++p) {
-                      check(ctx.waitSignal(ginCoopThread{}, static_cast<ginSignal_t>(p), i, 64, kWait), "");
-                      expect(ctx.readSignal(static_cast<ginSignal_t>(p)) <= i + 1, "no lap ahead");
-                    }
-                  }
-                }),
-            "");
+  EXPECT_EQ(
+      run(GetParam(),
+          [](Rank& rank, World& w) {
+            const ginContext ctx{w.dev, 1};
+            const ginTeam_t world = ginTeamWorld(w.dev);
+            const ginBarrierSession b{ginCoopThread{}, ctx, world, 3};
+            for (std::uint64_t i = 1; i <= 50; ++i) {
+              check(b.sync(ginCoopThread{}, ginOrderRelaxed, ginBarrierFenceNone, kWait), "");
+              // All are in round i: nobody's count can be behind it, nor two ahead.
+              for (int p = 0; p < rank.nranks(); ++p) {
+                check(ctx.signal(world, p, ginSignalInc{static_cast<ginSignal_t>(rank.rank())}),
+                      "signal");
+              }
+              for (int p = 0; p < rank.nranks(); ++p) {
+                check(ctx.waitSignal(ginCoopThread{}, static_cast<ginSignal_t>(p), i, 64, kWait),
+                      "");
+                expect(ctx.readSignal(static_cast<ginSignal_t>(p)) <= i + 1, "no lap ahead");
+              }
+            }
+          }),
+      "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, BarrierOn, testing::ValuesIn(all_fabrics()), fabric_name);

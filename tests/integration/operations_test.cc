@@ -228,8 +228,7 @@ TEST_P(OperationsOn, FlushAsyncCompletesOnePeer) {
     check(ctx.wait(nothing, ginCoopThread{}, kWait), "wait for nothing");
     for (std::uint64_t round = 0; round < 6; ++round) {
       std::memset(w.memory, static_cast<int>(round) + 1, kSize);
-      check(ctx.put(world, to, w.window, (1 + round) * kSize, w.window, 0, kSize,
-                    ginSignalInc{1}),
+      check(ctx.put(world, to, w.window, (1 + round) * kSize, w.window, 0, kSize, ginSignalInc{1}),
             "put");
       ginRequest_t request{};
       check(ctx.flushAsync(world, to, &request), "flushAsync");
