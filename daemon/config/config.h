@@ -81,6 +81,7 @@ struct Config {
   struct Debug {                       // for tests
     std::uint64_t ring_start = 0;      // first ring position; a multiple of twice the ring's units
     std::uint64_t sequence_start = 0;  // first sequence number (signal mode "sequence")
+    std::uint64_t adversary_seed = 0;  // 0: none
   } debug;
 };
 

@@ -159,6 +159,10 @@ constexpr Option kOptions[] = {
      "First position of every ring; a multiple of twice its units.", GIND_AT(debug.ring_start)},
     {"debug.sequence_start", K::kPosition, 0, UINT64_MAX, "", "",
      "First sequence number (signal mode \"sequence\").", GIND_AT(debug.sequence_start)},
+    {"debug.adversary_seed", K::kPosition, 0, UINT64_MAX, "", "",
+     "Reorders, delays and splits what goes over the fabric and the loopback, as far as the signal "
+     "mode allows, by this seed. 0: does not.",
+     GIND_AT(debug.adversary_seed)},
 };
 
 #undef GIND_AT

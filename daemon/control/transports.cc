@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/control/transports.h"
 
+#include "daemon/log/log.h"
 #include "daemon/proxy/record.h"
+#include "gind/transports/adversary.h"
 #include "gind/transports/loopback.h"
 #ifdef GIND_HAVE_OFI
 #include "gind/transports/ofi.h"
@@ -53,14 +55,37 @@ void prepare_process() {
 #endif
 }
 
+namespace {
+
+void add_adversary(std::uint64_t seed, Transports& transports) {
+  log_warning(
+      fmt::format("debug.adversary_seed = {}: operations are reordered and delayed on "
+                  "purpose; for tests only",
+                  seed));
+  const auto wrap = [](std::unique_ptr<Transport>& plain, std::unique_ptr<Transport>& wrapped,
+                       std::uint64_t own_seed) {
+    plain = std::move(wrapped);
+    AdversaryOptions options;
+    options.seed = own_seed;
+    options.mode = plain->caps().signal_mode;
+    wrapped = make_adversary_transport(*plain, options);
+  };
+  if (transports.fabric) wrap(transports.plain_fabric, transports.fabric, seed);
+  wrap(transports.plain_loopback, transports.loopback, ~seed);
+}
+
+}  // namespace
+
 Result<Transports> open_transports(const Config& config) {
   Transports made;
   made.loopback = make_loopback_transport();
-  if (config.transport.kind == "loopback") return made;
-  auto fabric = open_fabric(config);
-  if (!fabric) return fabric.error();
-  if (const auto fine = check_caps(fabric.value()->caps()); !fine) return fine.error();
-  made.fabric = std::move(fabric).value();
+  if (config.transport.kind != "loopback") {
+    auto fabric = open_fabric(config);
+    if (!fabric) return fabric.error();
+    if (const auto fine = check_caps(fabric.value()->caps()); !fine) return fine.error();
+    made.fabric = std::move(fabric).value();
+  }
+  if (config.debug.adversary_seed != 0) add_adversary(config.debug.adversary_seed, made);
   return made;
 }
 

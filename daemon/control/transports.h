@@ -9,6 +9,8 @@
 namespace gind {
 
 struct Transports {
+  std::unique_ptr<Transport> plain_fabric;  // below the adversary (debug.adversary_seed), if any
+  std::unique_ptr<Transport> plain_loopback;
   std::unique_ptr<Transport> fabric;  // null when transport.kind is "loopback"
   std::unique_ptr<Transport> loopback;
 };

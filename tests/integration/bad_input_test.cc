@@ -160,7 +160,7 @@ TEST_F(BadInput, DescriptorsPutTheirContextInErrorByName) {
       {[](const ginContext& c, const World& w) {
          c.put(ginTeamWorld(w.dev), 1, w.window, 0, w.window, 0, 8, ginSignalInc{64});
        },
-       {"signal 64", "has 64"}},
+       {"signal 64", "out of range"}},
       {[](const ginContext& c, const World& w) {
          c.put(ginTeamWorld(w.dev), 1, w.window, std::uint64_t{1} << 47, w.window, 0, 8,
                ginNoRemoteAction{});

@@ -24,6 +24,9 @@ class DescriptorCheck : public testing::Test {
     view_.nranks = 3;
     view_.windows.resize(gin::queues::kMaxWindows);
     view_.windows[7] = &window_;
+    strict_ = window_;
+    strict_.strict = true;
+    view_.windows[5] = &strict_;
     good_.op = Op::kPut;
     good_.peer = 1;
     good_.dst_window = good_.src_window = 7;
@@ -46,7 +49,24 @@ class DescriptorCheck : public testing::Test {
   }
 
   char memory_[100] = {};
+  static void as_get(Descriptor& d) { d.op = Op::kGet, d.action = RemoteAction::kNone; }
+  static void as_atomic(Descriptor& d) {
+    as_get(d);
+    d.op = Op::kFetchAdd;
+    d.bytes = 0, d.has_counter = false;
+    d.dst_offset = 40, d.src_offset = 88;
+  }
+  static void as_va(Descriptor& d) {
+    d.action = RemoteAction::kVaAddStrong;
+    d.va_window = 5, d.va_offset = 40;
+  }
+  static void as_reset(Descriptor& d) {
+    d = Descriptor{};
+    d.op = Op::kResetVa;
+    d.dst_window = 5, d.dst_offset = 88;
+  }
   WindowView window_;
+  WindowView strict_;
   RankView view_;
   ContextLimits limits_{4, 6};
   Descriptor good_;
@@ -57,6 +77,12 @@ TEST_F(DescriptorCheck, AcceptsEveryFieldAtItsEdge) {
   EXPECT_EQ(refusal([](Descriptor& d) { d.peer = 2, d.dst_offset = 0, d.bytes = 0; }), "");
   EXPECT_EQ(refusal([](Descriptor& d) { d.dst_offset = 50, d.bytes = 0; }), "");
   EXPECT_EQ(refusal([](Descriptor& d) { d.src_offset = 100, d.bytes = 0; }), "");
+  EXPECT_EQ(refusal([](Descriptor& d) { as_get(d); }), "");
+  EXPECT_EQ(refusal([](Descriptor& d) { as_atomic(d); }), "");
+  EXPECT_EQ(refusal([](Descriptor& d) { as_atomic(d), d.op = Op::kCompareSwap; }), "");
+  EXPECT_EQ(refusal([](Descriptor& d) { as_va(d); }), "");
+  EXPECT_EQ(refusal([](Descriptor& d) { as_va(d), d.action = RemoteAction::kVaAddWeak; }), "");
+  EXPECT_EQ(refusal([](Descriptor& d) { as_reset(d); }), "");
 }
 
 TEST_F(DescriptorCheck, RefusesEveryFieldOnePastItsEdgeByName) {
@@ -80,8 +106,35 @@ TEST_F(DescriptorCheck, RefusesEveryFieldOnePastItsEdgeByName) {
       {[](Descriptor& d) { d.dst_offset = ~std::uint64_t{0} - 10; }, Field::kDstOffset, {}},
       {[](Descriptor& d) { d.signal = 4; }, Field::kSignal, {"signal 4", "has 4"}},
       {[](Descriptor& d) { d.counter = 6; }, Field::kCounter, {"counter 6", "has 6"}},
-      {[](Descriptor& d) { d.op = Op::kGet; }, Field::kOp, {"not supported"}},
-      {[](Descriptor& d) { d.op = Op::kFetchAdd; }, Field::kOp, {"not supported"}},
+      {[](Descriptor& d) { d.op = static_cast<Op>(9); }, Field::kOp, {"not supported"}},
+      {[](Descriptor& d) { d.op = Op::kGet; }, Field::kRemoteAction, {"remote action 1"}},
+      {[](Descriptor& d) { as_get(d), d.dst_offset = 11; }, Field::kDstOffset, {"get", "11 + 40"}},
+      {[](Descriptor& d) { as_get(d), d.src_offset = 61; }, Field::kSrcOffset, {"61 + 40"}},
+      {[](Descriptor& d) { as_get(d), d.src_window = 8; }, Field::kSrcWindow, {"src window 8"}},
+      {[](Descriptor& d) { as_atomic(d), d.dst_offset = 44; },
+       Field::kDstOffset,
+       {"fetchAdd", "44", "multiple of 8"}},
+      {[](Descriptor& d) { as_atomic(d), d.dst_offset = 48; },
+       Field::kDstOffset,
+       {"48 + 8", "50 bytes"}},
+      {[](Descriptor& d) { as_atomic(d), d.src_offset = 4; }, Field::kSrcOffset, {"multiple of 8"}},
+      {[](Descriptor& d) { as_atomic(d), d.src_offset = 96; }, Field::kSrcOffset, {"96 + 8"}},
+      {[](Descriptor& d) { as_atomic(d), d.src_window = 9; }, Field::kSrcWindow, {"src window 9"}},
+      {[](Descriptor& d) { as_atomic(d), d.bytes = 1; }, Field::kBytes, {}},
+      {[](Descriptor& d) { as_atomic(d), d.has_counter = true; }, Field::kCounter, {}},
+      {[](Descriptor& d) { as_va(d), d.va_window = 9; }, Field::kVaWindow, {"VA window 9"}},
+      {[](Descriptor& d) { as_va(d), d.va_window = 7; },
+       Field::kVaWindow,
+       {"window 7", "GIN_WIN_STRICT_ORDERING"}},
+      {[](Descriptor& d) { as_va(d), d.va_offset = 20; },
+       Field::kVaOffset,
+       {"20", "multiple of 8"}},
+      {[](Descriptor& d) { as_va(d), d.va_offset = 48; },
+       Field::kVaOffset,
+       {"VA offset 48 + 8", "window 5 on rank 1", "50 bytes"}},
+      {[](Descriptor& d) { as_reset(d), d.peer = 1; }, Field::kPeer, {}},
+      {[](Descriptor& d) { as_reset(d), d.dst_window = 7; }, Field::kVaWindow, {"STRICT"}},
+      {[](Descriptor& d) { as_reset(d), d.dst_offset = 96; }, Field::kDstOffset, {"96 + 8"}},
       {[](Descriptor& d) { d.op = Op::kSignal, d.action = RemoteAction::kNone; },
        Field::kRemoteAction,
        {}},
@@ -89,9 +142,6 @@ TEST_F(DescriptorCheck, RefusesEveryFieldOnePastItsEdgeByName) {
        Field::kBytes,
        {"9 bytes", "1 to 8"}},
       {[](Descriptor& d) { d.op = Op::kPutValue, d.bytes = 8; }, Field::kCounter, {}},
-      {[](Descriptor& d) { d.action = RemoteAction::kVaAddStrong; },
-       Field::kRemoteAction,
-       {"not supported"}},
       {[](Descriptor& d) { d.op = Op::kBadUse, d.bad_field = Field::kPeer, d.value = 5000; },
        Field::kPeer,
        {"peer 5000", "reported by the poster"}},

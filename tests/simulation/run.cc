@@ -36,8 +36,7 @@ constexpr std::uint64_t kStuckAfter = 400'000;  // steps in which nobody got on
 
 std::string name(const Stream& s) {
   return "stream " + std::to_string(s.from.stream.source) + " to " +
-         std::to_string(s.from.stream.target) + " context " +
-         std::to_string(s.from.stream.context);
+         std::to_string(s.from.stream.target) + " context " + std::to_string(s.from.stream.context);
 }
 
 std::uint64_t hash_of(const order::Observation& seen) {
@@ -66,8 +65,8 @@ RunResult run(RunOptions options) {
   World world(options.world);
   std::vector<std::unique_ptr<Stream>> streams;
   for (std::uint32_t r = 0; r < ranks; ++r) {
-    auto* kept = reinterpret_cast<std::uint64_t*>(world.window(static_cast<int>(r)).base +
-                                                  layout.kept());
+    auto* kept =
+        reinterpret_cast<std::uint64_t*>(world.window(static_cast<int>(r)).base + layout.kept());
     for (std::uint64_t w = 0; w < order::kSlotBytes / 8; ++w) {
       kept[w] = order::Stream::kept(options.seed, r, w);
     }
@@ -128,7 +127,8 @@ RunResult run(RunOptions options) {
     result.operations += s->receiver_state.confirmed;
     result.observations += verdict.observations;
     if (broken && verdict.violations.size() == 1 && !verdict.complete) continue;  // cut short
-    for (const std::string& v : verdict.violations) result.violations.push_back(name(*s) + ": " + v);
+    for (const std::string& v : verdict.violations)
+      result.violations.push_back(name(*s) + ": " + v);
   }
   if (left != 0 && !broken && result.faults.empty()) {
     result.violations.push_back("nothing moves any more; " + world.metrics());

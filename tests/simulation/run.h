@@ -14,8 +14,8 @@ namespace gind::sim {
 
 struct RunOptions {
   WorldOptions world;
-  std::uint64_t seed = 1;        // of who runs when, and of the traffic
-  std::uint64_t operations = 0;  // of each stream
+  std::uint64_t seed = 1;                             // of who runs when, and of the traffic
+  std::uint64_t operations = 0;                       // of each stream
   test::order::Flaw flaw = test::order::Flaw::kNone;  // of the senders
 };
 
@@ -23,9 +23,9 @@ struct RunResult {
   std::uint64_t operations = 0;  // checked, of all streams
   std::uint64_t observations = 0;
   std::uint64_t steps = 0;
-  std::string faults;                  // of gind; "" when there were none
+  std::string faults;                   // of gind; "" when there were none
   std::vector<std::string> violations;  // "stream 0 to 1 context 0: rule ..."
-  std::uint64_t fingerprint = 0;       // of everything that was seen: equal in a repeated run
+  std::uint64_t fingerprint = 0;        // of everything that was seen: equal in a repeated run
 
   bool good() const { return faults.empty() && violations.empty(); }
   std::string text() const;

@@ -57,14 +57,17 @@ TEST_P(Simulation, KeepsAllRules) {
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, Simulation,
-    testing::Values(Case{"Record", SignalMode::kRecord, {1, 1}},
-                    Case{"Sequence", SignalMode::kSequence, {1, 1}},
-                    Case{"Atomic", SignalMode::kAtomic, {1, 1}},
-                    Case{"SequenceThreeNodes", SignalMode::kSequence, {1, 2, 1}},
-                    Case{"RecordAdverseLoopback", SignalMode::kRecord, {2, 1}, 0, 0, true},
-                    Case{"RingPositionsPass32Bits", SignalMode::kRecord, {1, 1}, (std::uint64_t{1} << 32) - 8192},
-                    Case{"SequenceNumbersWrap", SignalMode::kSequence, {1, 1}, 0,
-                         ~std::uint64_t{0} - 700}),
+    testing::Values(
+        Case{"Record", SignalMode::kRecord, {1, 1}},
+        Case{"Sequence", SignalMode::kSequence, {1, 1}},
+        Case{"Atomic", SignalMode::kAtomic, {1, 1}},
+        Case{"SequenceThreeNodes", SignalMode::kSequence, {1, 2, 1}},
+        Case{"RecordAdverseLoopback", SignalMode::kRecord, {2, 1}, 0, 0, true},
+        Case{"RingPositionsPass32Bits",
+             SignalMode::kRecord,
+             {1, 1},
+             (std::uint64_t{1} << 32) - 8192},
+        Case{"SequenceNumbersWrap", SignalMode::kSequence, {1, 1}, 0, ~std::uint64_t{0} - 700}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(SimulationItself, IsRepeatedByItsSeedAndByNoOther) {

@@ -176,13 +176,12 @@ void World::connect(int rank) {
       const bool local = other->node == s.node;
       const Node& there = nodes_[static_cast<std::size_t>(other->node)];
       ContextRoute route;
-      route.channel = must(home.proxy->channel(local ? std::vector<std::uint8_t>{}
-                                                     : there.proxy->fabric_address()));
+      route.channel = must(
+          home.proxy->channel(local ? std::vector<std::uint8_t>{} : there.proxy->fabric_address()));
       route.remote_handle = other->view.rank + 1;
       route.remote_flow = other->first_flow + c * shape_.ranks + s.view.rank;
       route.remote_sequence = options_.sequence_start;
-      route.signal_address =
-          other->signals->remote_address() + c * s.layout.layout().signal_stride;
+      route.signal_address = other->signals->remote_address() + c * s.layout.layout().signal_stride;
       route.signal_key = other->signals->remote_key();
       routes.push_back(route);
     }
@@ -199,8 +198,8 @@ void World::context_fault(std::uint64_t view_id, std::uint32_t, std::uint32_t co
 }
 
 void World::peer_fault(std::uint64_t view_id, std::uint32_t peer, ginResult_t, std::string text) {
-  faults_ += "rank " + std::to_string(view_id) + " peer " + std::to_string(peer) + ": " + text +
-             "; ";
+  faults_ +=
+      "rank " + std::to_string(view_id) + " peer " + std::to_string(peer) + ": " + text + "; ";
 }
 
 std::string World::metrics() const {

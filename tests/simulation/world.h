@@ -26,8 +26,8 @@ struct WorldOptions {
   std::uint64_t piece_bytes = 4096;
   std::uint64_t ring_start = 0;
   std::uint64_t sequence_start = 0;
-  AdversaryOptions adversary;    // of the fabric; the mode is that of the signals
-  bool adverse_loopback = false; // the way between ranks of one node, too
+  AdversaryOptions adversary;     // of the fabric; the mode is that of the signals
+  bool adverse_loopback = false;  // the way between ranks of one node, too
 };
 
 class World : public ProxyEvents {

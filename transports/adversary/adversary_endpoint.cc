@@ -19,9 +19,8 @@ Result<std::unique_ptr<Endpoint>> AdversaryEndpoint::open(Transport& transport,
   auto inner = transport.open_endpoint();
   if (!inner) return inner.error();
   const TransportCaps& caps = transport.caps();
-  std::unique_ptr<AdversaryEndpoint> made(
-      new AdversaryEndpoint(std::move(inner).value(), std::move(options), number,
-                            caps.ordered_sends, caps.inline_bytes));
+  std::unique_ptr<AdversaryEndpoint> made(new AdversaryEndpoint(
+      std::move(inner).value(), std::move(options), number, caps.ordered_sends, caps.inline_bytes));
   auto region = transport.register_memory(made->copies_.get(), kCopies * kCopyBytes, kAccessLocal);
   if (!region) return region.error();
   made->copies_region_ = std::move(region).value();
@@ -251,8 +250,8 @@ std::size_t AdversaryEndpoint::poll(std::span<Completion> completions) {
   handed_out_.reserve(completions.size());
   std::vector<Report> kept;
   for (Report& r : reports_) {
-    const bool ours = r.completion.kind == CompletionKind::kDone ||
-                      r.completion.kind == CompletionKind::kFailed;
+    const bool ours =
+        r.completion.kind == CompletionKind::kDone || r.completion.kind == CompletionKind::kFailed;
     if (handed_out_.size() == completions.size() || (ours && one_in(3))) {
       kept.push_back(std::move(r));
     } else {

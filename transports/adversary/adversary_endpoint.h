@@ -37,10 +37,10 @@ class AdversaryEndpoint final : public Endpoint {
   // A request that was taken and has not completed below.
   struct Request {
     WorkRequest work;
-    std::uint64_t number = 0;  // in the order of post()
-    std::uint64_t due = 0;     // poll at which it goes out at the latest
-    std::vector<std::byte> payload;  // of sends and inline data
-    int copy = -1;                   // the copy that is written from, of early completions
+    std::uint64_t number = 0;         // in the order of post()
+    std::uint64_t due = 0;            // poll at which it goes out at the latest
+    std::vector<std::byte> payload;   // of sends and inline data
+    int copy = -1;                    // the copy that is written from, of early completions
     std::vector<WorkRequest> pieces;  // that are not posted yet, the last one last
     std::uint32_t below = 0;          // posted and not completed
     bool reported = false;            // its completion has been handed out, or lost on purpose
@@ -48,8 +48,8 @@ class AdversaryEndpoint final : public Endpoint {
   };
   using Requests = std::list<Request>;
 
-  AdversaryEndpoint(std::unique_ptr<Endpoint> inner, AdversaryOptions options,
-                    std::uint64_t number, bool inner_ordered, std::uint32_t inline_bytes);
+  AdversaryEndpoint(std::unique_ptr<Endpoint> inner, AdversaryOptions options, std::uint64_t number,
+                    bool inner_ordered, std::uint32_t inline_bytes);
 
   bool one_in(std::uint64_t n) { return random_() % n == 0; }
   bool strikes(AdversaryFault fault) {
@@ -81,12 +81,12 @@ class AdversaryEndpoint final : public Endpoint {
   const bool inner_ordered_;
   const std::uint32_t inline_bytes_;
   std::mt19937_64 random_;
-  Requests held_;                                 // not wholly posted below, oldest first
-  std::map<std::uint64_t, Request> under_way_;    // wholly posted, by number
-  std::deque<std::uint64_t> unreported_;          // ids, oldest first (kDoneByCount)
-  std::vector<Report> reports_;                   // to be handed out
-  std::vector<Report> handed_out_;                // by the last poll()
-  std::vector<PeerHandle> removed_;               // to be removed when nothing goes there any more
+  Requests held_;                               // not wholly posted below, oldest first
+  std::map<std::uint64_t, Request> under_way_;  // wholly posted, by number
+  std::deque<std::uint64_t> unreported_;        // ids, oldest first (kDoneByCount)
+  std::vector<Report> reports_;                 // to be handed out
+  std::vector<Report> handed_out_;              // by the last poll()
+  std::vector<PeerHandle> removed_;             // to be removed when nothing goes there any more
   std::uint64_t next_number_ = 0;
   std::uint64_t polls_ = 0;
 };

@@ -22,7 +22,8 @@ class AdversaryTransport final : public Transport {
     return inner_.register_memory(address, bytes, access);
   }
   Result<std::unique_ptr<Endpoint>> open_endpoint() override {
-    return AdversaryEndpoint::open(inner_, options_, opened_.fetch_add(1, std::memory_order_relaxed));
+    return AdversaryEndpoint::open(inner_, options_,
+                                   opened_.fetch_add(1, std::memory_order_relaxed));
   }
 
  private:

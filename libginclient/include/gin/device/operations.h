@@ -38,6 +38,10 @@ GIN_HOST_DEVICE inline Prepared prepare(const ginDevComm_t& comm, const ginTeam_
                    static_cast<std::uint64_t>(std::int64_t{peer}));
   }
   d.peer = static_cast<std::uint32_t>(world);
+  // gind would take the barriers' signals for the application's.
+  const bool indexed =
+      d.action == queues::RemoteAction::kAddStrong || d.action == queues::RemoteAction::kAddWeak;
+  if (indexed && d.signal >= comm.signals) return bad_use(comm, queues::Field::kSignal, d.signal);
   if (const queues::Field bad = queues::first_unencodable(d); bad != queues::Field::kNone) {
     return bad_use(comm, bad, queues::value_of(d, bad));
   }
