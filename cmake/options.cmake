@@ -17,9 +17,14 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Where scripts and people look for what was built, whatever folder it comes from.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-# A build tree runs wherever it is copied to: its programs find its library by where they are.
-set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")
+# A build tree runs wherever it is copied to: its programs find its library by where they are.  One
+# RPATH for build and install: one that is replaced later gets an empty element at its end, and that
+# means the current directory.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
+if(NOT CMAKE_INSTALL_LIBDIR STREQUAL "lib")
+  list(APPEND CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endif()
 # RPATH, not RUNPATH: libraries that are carried along look for each other there, too.
 add_link_options(-Wl,--disable-new-dtags)
 if(NOT CMAKE_BUILD_TYPE)

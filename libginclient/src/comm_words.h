@@ -20,6 +20,8 @@ class CommWords {
 
   const std::uint64_t* error() const { return &words_->error; }
   const std::uint32_t* abort() const { return &words_->abort; }
+  // How many threads of the host wait.
+  std::uint32_t* waiting() const { return &words_->waiting; }
   // The first error stays.
   void latch_error(std::uint64_t word);
   void set_abort();
@@ -33,6 +35,7 @@ class CommWords {
   struct Words {
     std::uint64_t error;
     std::uint32_t abort;
+    std::uint32_t waiting;
   };
   explicit CommWords(Words* words) : words_(words) {}
   Words* words_;

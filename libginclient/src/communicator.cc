@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 namespace gind::client {
 namespace {
@@ -81,12 +82,26 @@ Communicator::Communicator(std::shared_ptr<Connection> connection, Watch watch,
   teams_.local_rank = place;
 }
 
+// Threads and kernels that still wait find the communicator aborted.  Kernels end before their
+// memory is freed, as freeing GPU memory waits for them; threads of the host are waited for here.
+void Communicator::release_waits() {
+  connection_->end_waits();
+  const std::uint32_t* const waiting = connection_->words().waiting();
+  const auto deadline = std::chrono::steady_clock::now() + kPlainTimeout;
+  // Acquire: pairs with the release of the last wait that ends.
+  while (gin::queues::load_acquire_sys(waiting) != 0 &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
 Communicator::~Communicator() {
   if (connection_->alive()) {
     const auto request = protocol::make_message<protocol::Goodbye>(MessageType::kGoodbye, 0);
     // Whatever the answer, there is nothing left to do but to hang up.
     (void)connection_->call<MessageHeader>(request, MessageType::kOk, kPlainTimeout);
   }
+  release_waits();
 }
 
 Result<void> Communicator::finalize() {
@@ -258,6 +273,7 @@ Result<ginDevComm_t> Communicator::create_device_communicator(
   // The page has one address for host and GPU (checked for the memory of windows, too).
   handle.commError = connection_->words().error();
   handle.abortFlag = connection_->words().abort();
+  handle.waiting = connection_->words().waiting();
   const ginDevComm_t copy = handle;
   if (!device_communicators_.emplace(copy.id, std::move(made)).second) {
     return Error{ginInternalError,

@@ -266,6 +266,12 @@ void Connection::give_up_locked(const Error& error) {
   changed_.notify_all();
 }
 
+void Connection::end_waits() {
+  if (::getpid() != pid_) return;
+  words_.set_abort();
+  words_.latch_error(gin::queues::make_error_word(ginAborted));
+}
+
 void Connection::abort() {
   if (::getpid() != pid_) return;
   words_.set_abort();

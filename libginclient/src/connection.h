@@ -57,6 +57,8 @@ class Connection {
   // Reads all there is.  False when the connection is lost.
   bool drain();
 
+  // Ends all waits with ginAborted.
+  void end_waits();
   // Ends all waits and requests with ginAborted.
   void abort();
   // In a forked child: the socket belongs to the parent; close this copy, so that gind sees the

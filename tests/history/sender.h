@@ -25,6 +25,38 @@ struct SenderState {
   ginResult_t error = ginSuccess;
 };
 
+// The action of a step, chosen when it runs: a type for each would multiply the kernels' code.
+struct Action {
+  Word word;
+  ginSignal_t signal;
+  std::uint64_t offset;
+  std::uint64_t addend;
+  ginWindow_t window;
+  GIN_HOST_DEVICE void apply(gin::queues::Descriptor& d) const {
+    switch (word) {
+      case Word::kStrong:
+        return ginSignalAdd{signal, addend}.apply(d);
+      case Word::kMixed:
+        return addend == 1 ? ginSignalInc{signal}.apply(d) : ginSignalAdd{signal, addend}.apply(d);
+      case Word::kVaStrong:
+        return ginVASignalAdd{window, offset, addend}.apply(d);
+      case Word::kWeak:
+        return ginWeakSignalAdd{signal, addend}.apply(d);
+      case Word::kVaWeak:
+        return ginWeakVASignalAdd{window, offset, addend}.apply(d);
+      default:
+        return ginNoRemoteAction{}.apply(d);
+    }
+  }
+};
+struct LocalAction {
+  bool counts;
+  ginCounter_t counter;
+  GIN_HOST_DEVICE void apply(gin::queues::Descriptor& d) const {
+    if (counts) ginCounterInc{counter}.apply(d);
+  }
+};
+
 class Sender {
  public:
   // patient: waits for what it needs; else it looks and comes back, and the ring must have room for
@@ -57,8 +89,7 @@ class Sender {
       case Kind::kPutValue:
         return end(coop, put_value(coop, i, step, options));
       case Kind::kSignal:
-        return end(coop,
-                   with_action(step, [&](auto action) { return signal(coop, action, options); }));
+        return end(coop, signal(coop, step, options));
       case Kind::kFetchAdd:
         return fetch_add(coop, i, step, options);
       case Kind::kGet:
@@ -92,36 +123,17 @@ class Sender {
     return result == ginSuccess ? Progress::kMoved : Progress::kFailed;
   }
 
-  // Calls f with the action of a step.
-  template <typename F>
-  GIN_HOST_DEVICE ginResult_t with_action(const Step& step, F&& f) const {
-    const std::uint32_t me = p_.stream.source;
-    const std::uint64_t va = p_.layout.va(me, p_.stream.context, step.word);
-    const bool weak = flaw_ == Flaw::kWeakForStrong;
-    switch (step.word) {
-      case Word::kStrong:
-        if (weak) return f(ginWeakSignalAdd{Layout::signal(me, step.word), step.addend});
-        return f(ginSignalAdd{Layout::signal(me, step.word), step.addend});
-      case Word::kMixed:
-        return step.addend == 1 ? f(ginSignalInc{Layout::signal(me, step.word)})
-                                : f(ginSignalAdd{Layout::signal(me, step.word), step.addend});
-      case Word::kVaStrong:
-        return f(ginVASignalAdd{p_.window, va, step.addend});
-      case Word::kWeak:
-        return f(ginWeakSignalAdd{Layout::signal(me, step.word), step.addend});
-      case Word::kVaWeak:
-        return f(ginWeakVASignalAdd{p_.window, va, step.addend});
-      default:
-        return f(ginNoRemoteAction{});
-    }
+  GIN_HOST_DEVICE Action action_of(const Step& step) const {
+    Word word = step.word;
+    if (word == Word::kStrong && flaw_ == Flaw::kWeakForStrong) word = Word::kWeak;
+    return Action{word, Layout::signal(p_.stream.source, step.word),
+                  p_.layout.va(p_.stream.source, p_.stream.context, step.word), step.addend,
+                  p_.window};
   }
-  template <typename Coop, typename Action>
-  GIN_HOST_DEVICE ginResult_t signal(Coop coop, Action action, ginWaitOptions options) const {
-    if constexpr (std::is_same_v<Action, ginNoRemoteAction>) {
-      return ginSuccess;
-    } else {
-      return ctx_.signal(world(), to(), action, coop, options);
-    }
+  template <typename Coop>
+  GIN_HOST_DEVICE ginResult_t signal(Coop coop, const Step& step, ginWaitOptions options) const {
+    if (step.word == Word::kNone) return ginSuccess;
+    return ctx_.signal(world(), to(), action_of(step), coop, options);
   }
 
   // Whether a buffer may be overwritten: 1 yes, 0 not yet, -1 failed.
@@ -165,22 +177,17 @@ class Sender {
     for (std::uint64_t w = coop.thread_rank(); w < step.bytes / 8; w += coop.size()) {
       data[w] = p_.stream.stamp(i, w);
     }
-    if (flaw_ == Flaw::kSignalFirst) {
-      const ginResult_t early =
-          with_action(step, [&](auto action) { return signal(coop, action, options); });
-      if (early != ginSuccess) return end(coop, early);
+    const bool early = flaw_ == Flaw::kSignalFirst;
+    if (early) {
+      const ginResult_t signalled = signal(coop, step, options);
+      if (signalled != ginSuccess) return end(coop, signalled);
     }
     const bool counts = step.reuse == Reuse::kCounter;
-    const auto send = [&](auto action, auto local) {
-      return ctx_.put(world(), to(), p_.window, slot, p_.window, source, step.bytes, action, local,
-                      coop, ginFenceDefault, options);
-    };
-    const auto send_with = [&](auto action) {
-      return counts ? send(action, ginCounterInc{Layout::counter(p_.stream.target, k)})
-                    : send(action, ginNoLocalAction{});
-    };
-    ginResult_t result =
-        flaw_ == Flaw::kSignalFirst ? send_with(ginNoRemoteAction{}) : with_action(step, send_with);
+    Action action = action_of(step);
+    if (early) action.word = Word::kNone;
+    ginResult_t result = ctx_.put(world(), to(), p_.window, slot, p_.window, source, step.bytes,
+                                  action, LocalAction{counts, Layout::counter(p_.stream.target, k)},
+                                  coop, ginFenceDefault, options);
     ginRequest_t request{};
     if (result == ginSuccess && step.reuse == Reuse::kRequest) {
       result = ctx_.flushAsync(world(), to(), &request, coop);
@@ -201,10 +208,8 @@ class Sender {
   GIN_HOST_DEVICE ginResult_t put_value(Coop coop, std::uint64_t i, const Step& step,
                                         ginWaitOptions options) {
     const std::uint64_t slot = p_.layout.slot(p_.stream.source, p_.stream.context, i);
-    return with_action(step, [&](auto action) {
-      return ctx_.putValue(world(), to(), p_.window, slot, p_.stream.stamp(i, 0), action, coop,
-                           options);
-    });
+    return ctx_.putValue(world(), to(), p_.window, slot, p_.stream.stamp(i, 0), action_of(step),
+                         coop, options);
   }
 
   template <typename Coop, typename Post>

@@ -13,8 +13,8 @@ struct HistoryOptions {
   std::uint64_t seed = 1;
   std::uint64_t operations = 0;  // of each stream
   int contexts = 2;
-  int ring_units = 0;     // 0: the default, which has room for all windows
-  bool threads = false;   // a thread for each end of a stream, that waits; else one for all
+  int ring_units = 0;    // 0: the default, which has room for all windows
+  bool threads = false;  // a thread for each end of a stream, that waits; else one for all
   order::Flaw flaw = order::Flaw::kNone;
   int seconds = 200;
 };

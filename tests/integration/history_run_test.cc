@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules 1 to 9 of the device API between real ginds, on every fabric, with and without an
-// adversary.  $GIND_HISTORY_OPERATIONS: operations of each stream; $GIND_HISTORY_SEED.
-#include "fabric_cases.h"
+// adversary.  $HISTORY_OPERATIONS: operations of each stream; $HISTORY_SEED.
 #include "history_run.h"
+
+#include "fabric_cases.h"
 
 #include <gtest/gtest.h>
 
@@ -19,8 +20,8 @@ class History : public testing::TestWithParam<Case> {};
 
 HistoryOptions options_of(const Case& c) {
   HistoryOptions options;
-  options.operations = from_environment("GIND_HISTORY_OPERATIONS", 1500);
-  options.seed = from_environment("GIND_HISTORY_SEED", 1);
+  options.operations = from_environment("HISTORY_OPERATIONS", 1500);
+  options.seed = from_environment("HISTORY_SEED", 1);
   options.threads = c.threads;
   options.ring_units = c.ring_units;
   options.seconds = 60 + static_cast<int>(options.operations / 400);
@@ -34,7 +35,7 @@ TEST_P(History, KeepsAllRules) {
   const std::string failures = run_ranks(
       cluster.place(fabric.ranks), [&](Rank& rank) { run_history(rank, options); },
       options.seconds + 30);
-  EXPECT_EQ(failures, "") << "GIND_HISTORY_SEED=" << options.seed << "\n" << cluster.logs();
+  EXPECT_EQ(failures, "") << "HISTORY_SEED=" << options.seed << "\n" << cluster.logs();
 }
 
 const char* const kSequence = "transport.signal_mode=sequence";

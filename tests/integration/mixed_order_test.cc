@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace gind::test {
@@ -147,7 +148,7 @@ class MixedTraffic {
     };
     const gin::queues::WaitLimits limits{static_cast<std::uint64_t>(kWaitNs), wait().abortFlag,
                                          nullptr, world_.dev.commError};
-    gin::queues::Waiter waiter(limits);
+    std::optional<gin::queues::Waiter> waiter(std::in_place, limits);
     while (!checker.complete()) {
       StreamObservation seen;
       seen.strong = ctx.readSignal(kStrong);
@@ -157,13 +158,13 @@ class MixedTraffic {
       const auto fault = checker.observe(seen);
       if (fault) throw RankFailure("context " + std::to_string(context) + ": " + *fault);
       if (checker.confirmed() == before) {
-        if (const ginResult_t stop = waiter.step(); stop != ginSuccess) {
+        if (const ginResult_t stop = waiter->step(); stop != ginSuccess) {
           throw RankFailure(std::string("no progress, ") + ginGetErrorString(stop) + ": " +
                             checker.finish().value_or(""));
         }
         continue;
       }
-      waiter = gin::queues::Waiter(limits);
+      waiter.emplace(limits);
       check(ctx.signal(ginTeamWorld(world_.dev), from_,
                        ginSignalAdd{kConfirmed, checker.confirmed() - before}, ginCoopThread{},
                        wait()),

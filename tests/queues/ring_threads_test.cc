@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -78,17 +79,17 @@ TEST_P(ManyPosters, EveryRecordArrivesOnceWholeAndInItsPostersOrder) {
   std::uint64_t left = each * run.posters;
   std::uint64_t since_credit = 0;
   std::uint64_t faults = 0;
-  Waiter idle(kBound);
+  std::optional<Waiter> idle(std::in_place, kBound);
   while (left != 0 && failed.load() == 0 && faults == 0) {
     Unit copy[kMaxUnits];
     const std::uint32_t n = ring.consumer().copy_out(copy);
     if (n == 0) {
       ring.return_credit();
       since_credit = 0;
-      if (idle.step() != ginSuccess) break;
+      if (idle->step() != ginSuccess) break;
       continue;
     }
-    idle = Waiter(kBound);
+    idle.emplace(kBound);
     since_credit += n;
     if (since_credit >= run.credit_batch) {
       ring.return_credit();

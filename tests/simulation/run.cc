@@ -123,10 +123,11 @@ RunResult run(RunOptions options) {
   }
   result.faults = world.faults();
   for (const auto& s : streams) {
+    const bool found = s->checker.found();
     const order::Verdict verdict = s->checker.finish();
     result.operations += s->receiver_state.confirmed;
     result.observations += verdict.observations;
-    if (broken && verdict.violations.size() == 1 && !verdict.complete) continue;  // cut short
+    if (broken && !found) continue;  // cut short
     for (const std::string& v : verdict.violations)
       result.violations.push_back(name(*s) + ": " + v);
   }

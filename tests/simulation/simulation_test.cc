@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules 1 to 9 of the device API under a seeded adversary, in every signal mode.  $GIND_SIM_SEED
-// runs one seed only; $GIND_SIM_OPERATIONS changes how many operations each stream has.
+// Rules 1 to 9 of the device API under a seeded adversary, in every signal mode.  $SIMULATION_SEED
+// runs one seed only; $SIMULATION_OPERATIONS changes how many operations each stream has.
 #include "run.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class Simulation : public testing::TestWithParam<Case> {};
 RunOptions options_of(const Case& c, std::uint64_t seed) {
   RunOptions options;
   options.seed = seed;
-  options.operations = from_environment("GIND_SIM_OPERATIONS", 2000);
+  options.operations = from_environment("SIMULATION_OPERATIONS", 2000);
   options.world.ranks = c.ranks;
   options.world.ring_start = c.ring_start;
   options.world.sequence_start = c.sequence_start;
@@ -41,14 +41,14 @@ RunOptions options_of(const Case& c, std::uint64_t seed) {
 }
 
 TEST_P(Simulation, KeepsAllRules) {
-  const std::uint64_t one = from_environment("GIND_SIM_SEED", 0);
+  const std::uint64_t one = from_environment("SIMULATION_SEED", 0);
   std::uint64_t operations = 0;
   std::uint64_t observations = 0;
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= (one != 0 ? one : 6); ++seed) {
     const RunResult result = run(options_of(GetParam(), seed));
     operations += result.operations;
     observations += result.observations;
-    ASSERT_TRUE(result.good()) << "GIND_SIM_SEED=" << seed << ": " << result.text();
+    ASSERT_TRUE(result.good()) << "SIMULATION_SEED=" << seed << ": " << result.text();
   }
   std::printf("%llu operations, %llu observations checked\n",
               static_cast<unsigned long long>(operations),

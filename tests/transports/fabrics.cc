@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabrics.h"
 
+#include "gind/transports/adversary.h"
+
 #ifdef GIND_TEST_OFI
 #include "gind/transports/ofi.h"
 #endif
@@ -80,6 +82,23 @@ std::vector<Fabric> fabrics() {
                              }
                              return transport;
                            }}};
+  // What a record-mode adversary may do breaks none of the contract.
+  struct Adverse {
+    std::unique_ptr<Transport> inner, outer;
+  };
+  auto adverse = std::make_shared<std::weak_ptr<Adverse>>();
+  all.push_back({"adversary_record", [adverse](int, std::string&) {
+                   auto both = adverse->lock();
+                   if (!both) {
+                     both = std::make_shared<Adverse>();
+                     both->inner = make_loopback_transport();
+                     AdversaryOptions options;
+                     options.mode = SignalMode::kRecord;
+                     both->outer = make_adversary_transport(*both->inner, options);
+                     *adverse = both;
+                   }
+                   return std::shared_ptr<Transport>(both, both->outer.get());
+                 }});
 #ifdef GIND_TEST_OFI
   all.push_back(ofi_fabric("tcp_rxm", "tcp;ofi_rxm", "127.0.0.", "auto"));
   // tcp without ofi_rxm: "net" in libfabric 1.17, which became "tcp" in 1.18.
@@ -88,6 +107,7 @@ std::vector<Fabric> fabrics() {
   all.push_back(ofi_fabric("sockets_atomic", "sockets", "127.0.0.", "atomic"));
   all.push_back(ofi_fabric("tcp_rxm_sequence", "tcp;ofi_rxm", "127.0.0.", "sequence"));
   all.push_back(ofi_fabric("shm", "shm", "", "auto"));
+  all.push_back(ofi_fabric("rxd", "udp;ofi_rxd", "127.0.0.", "auto"));
 #endif
   return all;
 }

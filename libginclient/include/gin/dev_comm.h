@@ -54,7 +54,8 @@ typedef struct ginDevComm {
   uint64_t counterBaseOffset, barrierErrorOffset;
 
   const uint64_t* commError;  /* error word, set when gind or the communicator is lost */
-  const uint32_t* abortFlag;  /* set by ginCommAbort */
+  const uint32_t* abortFlag;  /* set by ginCommAbort and ginCommDestroy */
+  uint32_t* waiting;          /* threads of the host that wait */
   const uint16_t* localRanks; /* world ranks that share this gind, ascending */
   const uint16_t* railRanks;  /* of each gind the rank at the same place, where it has one */
   int32_t nLocalRanks;

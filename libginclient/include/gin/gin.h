@@ -67,7 +67,8 @@ GIN_API ginResult_t ginCommInitRank(ginComm_t* comm, int nranks, ginUniqueId id,
 GIN_API ginResult_t ginCommFinalize(ginComm_t comm);
 
 /* Leaves and frees the communicator with all its windows and device communicators.  Not
- * collective.  Memory of ginMemAlloc that was not freed is freed. */
+ * collective.  Memory of ginMemAlloc that was not freed is freed.  Threads and kernels that wait on
+ * it return ginAborted first; nobody may begin another call on it. */
 GIN_API ginResult_t ginCommDestroy(ginComm_t comm);
 
 /* Ends all waits of the communicator, on all threads, with ginAborted, and puts it in error; peers

@@ -99,7 +99,7 @@ class ginContext : public gin::device::Operations<ginContext>,
   GIN_HOST_DEVICE gin::queues::WaitLimits limits(const ginWaitOptions& options) const {
     return gin::queues::WaitLimits{
         options.timeoutNs < 0 ? comm_.timeoutNs : static_cast<std::uint64_t>(options.timeoutNs),
-        options.abortFlag, &ring_.control->error, comm_.commError};
+        options.abortFlag, &ring_.control->error, comm_.commError, comm_.waiting};
   }
 
   // Runs f on one thread of the coop.  The barriers on both sides order the memory of the coop:

@@ -54,6 +54,8 @@ struct WaitLimits {
   const std::uint32_t* abort_flag = nullptr;     // the caller's own
   const std::uint64_t* context_error = nullptr;  // written by gind (shared memory)
   const std::uint64_t* comm_error = nullptr;     // written by the client's monitor thread
+  std::uint32_t* waiting = nullptr;  // host: counts the waits that have begun to yield, for who
+                                     // wants to free what they look at
 };
 
 // What a look at the condition costs: a load over a bus is pause enough by itself.
@@ -65,6 +67,16 @@ class Waiter {
  public:
   GIN_HOST_DEVICE explicit Waiter(const WaitLimits& limits, Pace pace = Pace::kMemory)
       : limits_(limits), pace_(pace) {}
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  GIN_HOST_DEVICE ~Waiter() {
+#if !defined(__CUDA_ARCH__)
+    if (counted_) {
+      // Release: what this wait looked at is looked at no more; pairs with who frees it.
+      std::atomic_ref<std::uint32_t>(*limits_.waiting).fetch_sub(1, std::memory_order_release);
+    }
+#endif
+  }
 
   GIN_HOST_DEVICE ginResult_t step() {
     ++spins_;
@@ -92,6 +104,12 @@ class Waiter {
   }
 
   GIN_HOST_DEVICE ginResult_t check_and_back_off() {
+#if !defined(__CUDA_ARCH__)
+    if (!counted_ && limits_.waiting != nullptr) {
+      counted_ = true;
+      std::atomic_ref<std::uint32_t>(*limits_.waiting).fetch_add(1, std::memory_order_relaxed);
+    }
+#endif
     if (limits_.abort_flag != nullptr && load_relaxed_sys(limits_.abort_flag) != 0) {
       return ginAborted;
     }
@@ -122,6 +140,7 @@ class Waiter {
   WaitLimits limits_;
   std::uint64_t start_ns_ = 0;
   std::uint32_t spins_ = 0;
+  [[maybe_unused]] bool counted_ = false;
   [[maybe_unused]] Pace pace_;  // the host backs off in any case
 };
 
