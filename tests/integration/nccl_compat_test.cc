@@ -209,7 +209,6 @@ TEST(NcclHost, RequirementsThatGindDoesNotMeetAreRefusedByName) {
                };
                refused([](auto& r) { r.lsaMultimem = true; }, "lsaMultimem");
                refused([](auto& r) { r.lsaLLA2ASlotCount = 1; }, "lsaLLA2ASlotCount");
-               refused([](auto& r) { r.ginTrafficClass = 3; }, "ginTrafficClass");
                refused([](auto& r) { r.ginSignalCount = -1; }, "negative");
                ncclDevResourceRequirements_t list{};
                list.bufferSize = 1;

@@ -20,9 +20,6 @@ inline const char* unmet(const ncclDevCommRequirements_t& r) {
   if (r.lsaLLA2ABlockCount != 0 || r.lsaLLA2ASlotCount != 0) {
     return "lsaLLA2ABlockCount and lsaLLA2ASlotCount: there is no load/store all-to-all";
   }
-  if (r.ginTrafficClass != NCCL_CONFIG_UNDEF_INT) {
-    return "ginTrafficClass: traffic classes are the fabric's configuration";
-  }
   for (const auto* t = r.teamRequirementsList; t != nullptr; t = t->next) {
     if (t->multimem) return "teamRequirementsList: there is no multimem";
   }
@@ -46,7 +43,6 @@ inline const char* unmet(const ncclDevCommRequirements_t& r) {
 // A zeroed struct is how one began before NCCL 2.29; it knew strong signals only.
 inline bool complete(ncclDevCommRequirements_t* r) {
   if (r->size == 0 && r->magic == 0) {
-    r->ginTrafficClass = NCCL_CONFIG_UNDEF_INT;
     r->ginStrongSignalsRequired = r->ginVaSignalsRequired = true;
     return true;
   }

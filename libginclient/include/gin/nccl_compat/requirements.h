@@ -51,7 +51,7 @@ struct ncclDevCommRequirements {
   ncclGinConnectionType_t ginConnectionType;
   bool ginExclusiveContexts;
   int ginQueueDepth;
-  int ginTrafficClass;  // not there: must be NCCL_CONFIG_UNDEF_INT
+  int ginTrafficClass;  // not used: the fabric's configuration has it
   int worldGinBarrierCount;
   bool ginStrongSignalsRequired;  // false: the signals without a mark are weak
   bool ginVaSignalsRequired;
