@@ -12,6 +12,7 @@
 #include "gin/nccl_compat/actions.h"
 #include "gin/nccl_compat/barrier.h"
 #include "gin/nccl_compat/coop.h"
+#include "gin/nccl_compat/coop_bcast.h"
 #include "gin/nccl_compat/cuda_names.h"
 #include "gin/nccl_compat/dev_comm.h"
 #include "gin/nccl_compat/gin.h"
