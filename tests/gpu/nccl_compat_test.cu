@@ -1,36 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels in NCCL's spelling (nccl_kernels.h) on a GPU: two ranks on one gind, each a process.
-#include "kernel_run.cuh"
-#include "nccl_world.h"
+#include "nccl_run.cuh"
 
 #include <string>
 
 namespace gind::test {
 namespace {
 
-constexpr std::size_t kBytes = 1 << 20;
-
-class GpuNccl : public OnOneGind {
- protected:
-  // Runs body(world, verdict) on two ranks, each with the GPU; nothing may have failed.
-  template <typename F>
-  void play(const F& body, int contexts = 4, int ranks = 2) {
-    run(
-        [&](Rank& rank) {
-          cuda_check(cudaSetDevice(0), "cudaSetDevice");
-          cuda_check(cudaFree(nullptr), "a CUDA context");
-          NcclWorld w(rank, kBytes, contexts);
-          expect(w.dev.gin.device == 0, "the contexts are the GPU's");
-          auto* v = pinned<Verdict>();
-          body(w, v);
-          cuda_check(cudaGetLastError(), "launch");
-          cuda_check(cudaDeviceSynchronize(), "kernel");
-          expect_verdict(*v, w, "verdict");
-          w.end();
-        },
-        ranks);
-  }
-};
+class GpuNcclCompat : public GpuNccl {};
 
 template <typename Coop>
 __global__ void ring_kernel(ncclDevComm devComm, ncclWindow_t window, std::size_t words,
@@ -38,22 +15,22 @@ __global__ void ring_kernel(ncclDevComm devComm, ncclWindow_t window, std::size_
   ring(Coop{}, devComm, window, words, rounds, v);
 }
 
-TEST_F(GpuNccl, RingOfAThread) {
+TEST_F(GpuNcclCompat, RingOfAThread) {
   play([](NcclWorld& w, Verdict* v) {
     ring_kernel<ncclCoopThread><<<1, 1>>>(w.dev, w.window[0], 256, 10, v);
   });
 }
-TEST_F(GpuNccl, RingOfATile) {
+TEST_F(GpuNcclCompat, RingOfATile) {
   play([](NcclWorld& w, Verdict* v) {
     ring_kernel<ncclCoopTile<8>><<<1, 8>>>(w.dev, w.window[0], 1000, 10, v);
   });
 }
-TEST_F(GpuNccl, RingOfAWarp) {
+TEST_F(GpuNcclCompat, RingOfAWarp) {
   play([](NcclWorld& w, Verdict* v) {
     ring_kernel<ncclCoopWarp><<<1, 32>>>(w.dev, w.window[0], 4096, 10, v);
   });
 }
-TEST_F(GpuNccl, RingOfABlock) {
+TEST_F(GpuNcclCompat, RingOfABlock) {
   play([](NcclWorld& w, Verdict* v) {
     ring_kernel<ncclCoopCta><<<1, 256>>>(w.dev, w.window[0], 16384, 10, v);
   });
@@ -65,7 +42,7 @@ __global__ void ring_of_lanes(ncclDevComm devComm, ncclWindow_t window, Verdict*
   if ((kLanes >> (threadIdx.x % 32) & 1) == 0) return;
   ring(ncclCoopLanes{kLanes}, devComm, window, 1000, 10, v);
 }
-TEST_F(GpuNccl, RingOfSomeLanes) {
+TEST_F(GpuNcclCompat, RingOfSomeLanes) {
   play([](NcclWorld& w, Verdict* v) { ring_of_lanes<<<1, 32>>>(w.dev, w.window[0], v); });
 }
 
@@ -75,7 +52,7 @@ __global__ void ring_of_span(ncclDevComm devComm, ncclWindow_t window, Verdict* 
     ring(ncclCoopWarpSpan{1, 2, 5}, devComm, window, 1000, 10, v);
   }
 }
-TEST_F(GpuNccl, RingOfASpanOfWarps) {
+TEST_F(GpuNcclCompat, RingOfASpanOfWarps) {
   play([](NcclWorld& w, Verdict* v) { ring_of_span<<<1, 128>>>(w.dev, w.window[0], v); });
 }
 
@@ -85,7 +62,7 @@ __global__ void ring_of_any(ncclDevComm devComm, ncclWindow_t window, int kind, 
   if (kind == 2) coop = ncclCoopAny{ncclCoopWarpSpan{0, 1, 3}};
   ring(coop, devComm, window, 1000, 10, v);
 }
-TEST_F(GpuNccl, RingOfACoopChosenAtRunTime) {
+TEST_F(GpuNcclCompat, RingOfACoopChosenAtRunTime) {
   for (int kind = 0; kind < 3; ++kind) {
     play([kind](NcclWorld& w, Verdict* v) {
       ring_of_any<<<1, kind == 0 ? 96 : 32>>>(w.dev, w.window[0], kind, v);
@@ -99,7 +76,7 @@ __global__ void all_to_all_kernel(ncclDevComm devComm, ncclWindow_t send, ncclWi
     all_to_all(ncclCoopCta{}, devComm, send, recv, words, blockIdx.x, r, v);
   }
 }
-TEST_F(GpuNccl, AllToAllOfSixBlocksOnFourContexts) {
+TEST_F(GpuNcclCompat, AllToAllOfSixBlocksOnFourContexts) {
   play([](NcclWorld& w, Verdict* v) {
     all_to_all_kernel<<<6, 128>>>(w.dev, w.window[0], w.window[1], 1024, 5, v);
   });
@@ -110,47 +87,12 @@ __global__ void values_and_gets(ncclDevComm devComm, ncclWindow_t a, ncclWindow_
   values(Coop{}, devComm, a, v);
   gets(Coop{}, devComm, b, 2048, v);
 }
-TEST_F(GpuNccl, ValuesCountersAndGets) {
+TEST_F(GpuNcclCompat, ValuesCountersAndGets) {
   play([](NcclWorld& w, Verdict* v) {
     values_and_gets<ncclCoopThread><<<1, 1>>>(w.dev, w.window[0], w.window[1], v);
   });
   play([](NcclWorld& w, Verdict* v) {
     values_and_gets<ncclCoopCta><<<1, 128>>>(w.dev, w.window[0], w.window[1], v);
-  });
-}
-
-// A warp and a context each block; all blocks must be resident, as with any barrier.
-__global__ void dispatch(ncclDevComm devComm, ncclWindow_t data, ncclWindow_t words,
-                         unsigned rounds, Verdict* v) {
-  const int context = static_cast<int>(blockIdx.x);
-  for (unsigned r = 1; r <= rounds; ++r) {
-    dispatch_post(ncclCoopWarp{}, devComm, context, data, words, r);
-    dispatch_await(ncclCoopWarp{}, devComm, context, data, words, r, v);
-  }
-  if (threadIdx.x == 0) dispatch_reset(devComm, context, words, v);
-}
-TEST_F(GpuNccl, VaSignalsOnSeventeenAndOn129Contexts) {
-  for (const int contexts : {17, 129}) {
-    play(
-        [contexts](NcclWorld& w, Verdict* v) {
-          dispatch<<<contexts, 32>>>(w.dev, w.window[0], w.window[1], 3, v);
-        },
-        contexts);
-  }
-}
-
-template <typename Coop>
-__global__ void shadows_and_barriers(ncclDevComm devComm, ncclWindow_t window,
-                                     ncclGinBarrierHandle extra, Verdict* v) {
-  shadows(Coop{}, devComm, v);
-  barriers(Coop{}, devComm, window, extra, 3, v);
-}
-TEST_F(GpuNccl, ShadowsAndBarriersOfAWarpAndABlock) {
-  play([](NcclWorld& w, Verdict* v) {
-    shadows_and_barriers<ncclCoopWarp><<<1, 32>>>(w.dev, w.window[0], w.extra, v);
-  });
-  play([](NcclWorld& w, Verdict* v) {
-    shadows_and_barriers<ncclCoopCta><<<1, 128>>>(w.dev, w.window[0], w.extra, v);
   });
 }
 
@@ -160,7 +102,7 @@ __global__ void in_vain(ncclDevComm devComm) {
   gin.waitSignal(ncclCoopCta{}, 3, 7);
   for (int i = 0; i < 10'000; ++i) gin.waitSignal(ncclCoopCta{}, 4, 1);
 }
-TEST_F(GpuNccl, AKernelThatWaitsInVainEndsAndItsErrorIsTold) {
+TEST_F(GpuNcclCompat, AKernelThatWaitsInVainEndsAndItsErrorIsTold) {
   run([](Rank& rank) {
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
     cuda_check(cudaFree(nullptr), "a CUDA context");
@@ -175,7 +117,7 @@ TEST_F(GpuNccl, AKernelThatWaitsInVainEndsAndItsErrorIsTold) {
   });
 }
 
-TEST_F(GpuNccl, AnAbortEndsTheKernelThatWaits) {
+TEST_F(GpuNcclCompat, AnAbortEndsTheKernelThatWaits) {
   run([](Rank& rank) {
     cuda_check(cudaSetDevice(0), "cudaSetDevice");
     cuda_check(cudaFree(nullptr), "a CUDA context");

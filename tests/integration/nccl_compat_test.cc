@@ -2,6 +2,7 @@
 // Kernels and host calls in NCCL's spelling, the kernels played by CPU threads.
 #include "cluster.h"
 #include "fabric_cases.h"
+#include "nccl_many_kernels.h"
 #include "nccl_world.h"
 
 #include <gtest/gtest.h>

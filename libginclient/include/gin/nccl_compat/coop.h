@@ -8,6 +8,12 @@
 #include <cstring>
 #include <type_traits>
 
+#if defined(__CUDACC__)
+#define GIN_NCCL_NOINLINE __noinline__
+#else
+#define GIN_NCCL_NOINLINE
+#endif
+
 namespace gin::nccl {
 
 template <typename Base>
@@ -116,7 +122,8 @@ struct ncclCoopWarpSpan {
   GIN_HOST_DEVICE int num_threads() const { return size(); }
 };
 
-// Any one of the above, chosen when the kernel runs.
+// Any one of the above, chosen when the kernel runs.  Its functions are not inlined: each holds all
+// kinds, and a device function calls several.
 class ncclCoopAny {
   enum Kind : std::uint32_t { kLanes, kSpan, kCta };
   template <typename F>
@@ -136,20 +143,20 @@ class ncclCoopAny {
   GIN_HOST_DEVICE ncclCoopAny(ncclCoopWarpSpan coop) : kind(kSpan), span(coop) {}
   GIN_HOST_DEVICE ncclCoopAny(ncclCoopCta) : kind(kCta) {}
 
-  GIN_HOST_DEVICE int size() const {
+  GIN_NCCL_NOINLINE GIN_HOST_DEVICE int size() const {
     return visit([](auto c) { return c.size(); });
   }
   GIN_HOST_DEVICE int num_threads() const { return size(); }
-  GIN_HOST_DEVICE int thread_rank() const {
+  GIN_NCCL_NOINLINE GIN_HOST_DEVICE int thread_rank() const {
     return visit([](auto c) { return c.thread_rank(); });
   }
-  GIN_HOST_DEVICE void sync() const {
+  GIN_NCCL_NOINLINE GIN_HOST_DEVICE void sync() const {
     visit([](auto c) { c.sync(); });
   }
-  GIN_HOST_DEVICE std::uint64_t broadcast(std::uint64_t value) const {
+  GIN_NCCL_NOINLINE GIN_HOST_DEVICE std::uint64_t broadcast(std::uint64_t value) const {
     return visit([=](auto c) { return c.broadcast(value); });
   }
-  GIN_HOST_DEVICE std::uint32_t largest(std::uint32_t value) const {
+  GIN_NCCL_NOINLINE GIN_HOST_DEVICE std::uint32_t largest(std::uint32_t value) const {
     return visit([=](auto c) { return c.largest(value); });
   }
 };
