@@ -15,9 +15,10 @@ using gin::queues::RemoteAction;
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Field::kCount_)> kFieldNames = {
-    "none",       "operation",  "reserved bits", "peer",    "dst window", "src window",
-    "dst offset", "src offset", "bytes",         "signal",  "counter",    "remote action",
-    "VA window",  "VA offset",  "hole",          "context", "team",       "barrier"};
+    "none",       "operation",     "reserved bits", "peer",      "dst window",
+    "src window", "dst offset",    "src offset",    "bytes",     "signal",
+    "counter",    "remote action", "VA window",     "VA offset", "hole",
+    "context",    "team",          "barrier",       "bits"};
 static_assert(kFieldNames.back() != nullptr, "every Field has a name");
 
 const WindowView* window_of(const RankView& view, std::uint32_t index) {

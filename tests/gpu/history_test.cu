@@ -96,9 +96,9 @@ std::vector<World> two_worlds(const std::vector<std::string>& sockets, const ord
       void* memory = nullptr;
       check(ginMemAlloc(w.comm, &memory, layout.bytes(), ginMemHost), "ginMemAlloc");
       w.memory = static_cast<char*>(memory);
-      check(ginCommWindowRegister(w.comm, memory, layout.bytes(), &w.window,
-                                  GIN_WIN_STRICT_ORDERING),
-            "ginCommWindowRegister");
+      check(
+          ginCommWindowRegister(w.comm, memory, layout.bytes(), &w.window, GIN_WIN_STRICT_ORDERING),
+          "ginCommWindowRegister");
       ginDevCommRequirements_t need = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
       need.contexts = options.contexts;
       need.signals = static_cast<int>(layout.signals());
@@ -225,8 +225,7 @@ std::uint64_t operations_of(const Case& c) {
 std::string in_a_process(const Case& c) {
   const std::string provider = c.nodes == 1 ? "loopback" : "tcp;ofi_rxm";
   Cluster cluster({.nodes = c.nodes, .provider = provider, .namespaces = false, .set = c.set});
-  std::vector<std::string> sockets = {cluster.node(0).socket(),
-                                      cluster.node(c.nodes - 1).socket()};
+  std::vector<std::string> sockets = {cluster.node(0).socket(), cluster.node(c.nodes - 1).socket()};
   Options options = c.options;
   options.operations = operations_of(c);
   const std::string failures = run_ranks(
@@ -249,18 +248,18 @@ TEST_P(GpuHistory, KeepsAllRules) { EXPECT_EQ(in_a_process(GetParam()), ""); }
 const char* const kSmall = "proxy.piece_bytes=4KiB";
 INSTANTIATE_TEST_SUITE_P(
     Coops, GpuHistory,
-    testing::Values(
-        Case{"LoopbackWarp", 1, {2, 32}, {kSmall}}, Case{"LoopbackBlock", 1, {2, 128}, {kSmall}},
-        Case{"LoopbackThread", 1, {2, 1, 1500}, {kSmall}},
-        Case{"LoopbackTile", 1, {2, 8}, {kSmall}},
-        Case{"LoopbackSmallRing", 1, {1, 32, 3000, 4, 64}, {kSmall}},
-        Case{"LoopbackAdversary", 1, {2, 32}, {kSmall, "debug.adversary_seed=5"}},
-        Case{"TcpWarp", 2, {2, 32}, {kSmall}},
-        Case{"TcpSequence", 2, {2, 32}, {kSmall, "transport.signal_mode=sequence"}},
-        Case{"TcpSequenceAdversary",
-             2,
-             {2, 32},
-             {kSmall, "transport.signal_mode=sequence", "debug.adversary_seed=5"}}),
+    testing::Values(Case{"LoopbackWarp", 1, {2, 32}, {kSmall}},
+                    Case{"LoopbackBlock", 1, {2, 128}, {kSmall}},
+                    Case{"LoopbackThread", 1, {2, 1, 1500}, {kSmall}},
+                    Case{"LoopbackTile", 1, {2, 8}, {kSmall}},
+                    Case{"LoopbackSmallRing", 1, {1, 32, 3000, 4, 64}, {kSmall}},
+                    Case{"LoopbackAdversary", 1, {2, 32}, {kSmall, "debug.adversary_seed=5"}},
+                    Case{"TcpWarp", 2, {2, 32}, {kSmall}},
+                    Case{"TcpSequence", 2, {2, 32}, {kSmall, "transport.signal_mode=sequence"}},
+                    Case{"TcpSequenceAdversary",
+                         2,
+                         {2, 32},
+                         {kSmall, "transport.signal_mode=sequence", "debug.adversary_seed=5"}}),
     [](const auto& one) { return std::string(one.param.name); });
 
 class GpuBrokenHistory : public GpuHistory {};

@@ -123,7 +123,17 @@ TEST_F(GpuNewOperations, TilesOfOneWarpPlayPingPong) {
   });
 }
 
-enum class Wait { kSignal, kVaSignal, kCounter, kShadow, kFollow, kBarrier, kCredit, kFlush, kQuiet };
+enum class Wait {
+  kSignal,
+  kVaSignal,
+  kCounter,
+  kShadow,
+  kFollow,
+  kBarrier,
+  kCredit,
+  kFlush,
+  kQuiet
+};
 
 // Waits for what will not come, in each way there is.  `status`: of the caller.
 __global__ void wait_for_nothing(ginDevComm_t dev, ginWindow_t window, Wait what,
@@ -183,15 +193,12 @@ struct Expected {
   ginWaitKind_t kind;
   bool stopped;  // gind must not answer
 };
-constexpr Expected kWaits[] = {{Wait::kSignal, ginWaitKindSignal, false},
-                               {Wait::kVaSignal, ginWaitKindVASignal, false},
-                               {Wait::kCounter, ginWaitKindCounter, false},
-                               {Wait::kShadow, ginWaitKindSignal, false},
-                               {Wait::kFollow, ginWaitKindSignal, false},
-                               {Wait::kBarrier, ginWaitKindBarrier, false},
-                               {Wait::kFlush, ginWaitKindFlush, true},
-                               {Wait::kQuiet, ginWaitKindQuiet, true},
-                               {Wait::kCredit, ginWaitKindCredit, true}};
+constexpr Expected kWaits[] = {
+    {Wait::kSignal, ginWaitKindSignal, false},   {Wait::kVaSignal, ginWaitKindVASignal, false},
+    {Wait::kCounter, ginWaitKindCounter, false}, {Wait::kShadow, ginWaitKindSignal, false},
+    {Wait::kFollow, ginWaitKindSignal, false},   {Wait::kBarrier, ginWaitKindBarrier, false},
+    {Wait::kFlush, ginWaitKindFlush, true},      {Wait::kQuiet, ginWaitKindQuiet, true},
+    {Wait::kCredit, ginWaitKindCredit, true}};
 
 TEST_F(GpuNewOperations, EveryWaitEndsByItsDeadlineAndItsFlagAndSaysWhatItWaitedFor) {
   for (const bool by_flag : {false, true}) {

@@ -4,7 +4,6 @@
 #include "ranks.h"
 
 #include <gtest/gtest.h>
-
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -49,8 +48,8 @@ TEST(Limits, AContextHas65536SignalsAndCounters) {
                           expect(w.dev.barriers == 0, "no room for barriers");
                           const ginTeam_t world = ginTeamWorld(w.dev);
                           const ginContext ctx{w.dev, 0};
-                          check(ctx.put(world, 0, w.window, 0, w.window, 8, 8,
-                                        ginSignalInc{65535}, ginCounterInc{65535}),
+                          check(ctx.put(world, 0, w.window, 0, w.window, 8, 8, ginSignalInc{65535},
+                                        ginCounterInc{65535}),
                                 "put");
                           check(ctx.waitSignal(ginCoopThread{}, 65535, 1, 64, kWait), "signal");
                           check(ctx.waitCounter(ginCoopThread{}, 65535, 1, 56, kWait), "counter");
@@ -94,39 +93,38 @@ TEST(Limits, ADeviceCommunicatorHas256Contexts) {
 }
 
 TEST(Limits, ACommunicatorHas4096Windows) {
-  EXPECT_EQ(
-      on_one_gind({"limits.windows=4096"},
-                  [](Rank& rank) {
-                    World w = make_world(rank, 4096 * 64);
-                    std::vector<ginWindow_t> windows = {w.window};
-                    while (windows.size() < 4096) {
-                      ginWindow_t one{};
-                      check(ginCommWindowRegister(w.comm, w.memory + 64 * windows.size(), 64, &one,
-                                                  GIN_WIN_DEFAULT),
-                            "window " + std::to_string(windows.size()));
-                      windows.push_back(one);
-                    }
-                    ginWindow_t more{};
-                    expect(ginCommWindowRegister(w.comm, w.memory, 64, &more, GIN_WIN_DEFAULT) ==
-                               ginLimitExceeded,
-                           "one more to be refused");
-                    expect(std::string(ginGetLastError()).find("4096") != std::string::npos,
-                           ginGetLastError());
-                    std::strcpy(w.memory + 4095 * 64, "the last");
-                    const ginContext ctx{w.dev, 0};
-                    check(ctx.put(ginTeamWorld(w.dev), 0, windows[1], 0, windows[4095], 0, 9,
-                                  ginSignalInc{0}),
-                          "put");
-                    check(ctx.waitSignal(ginCoopThread{}, 0, 1, 64, kWait), "wait");
-                    expect(std::strcmp(w.memory + 64, "the last") == 0, "the data");
-                    const ginContext bad{w.dev, 1};
-                    expect(bad.put(ginTeamWorld(w.dev), 0, ginWindow_t{4097}, 0, w.window, 0, 8) ==
-                               ginInvalidArgument,
-                           "window 4096 to be none");
-                    wait_for_error(w, {"dst window 4096"});
-                    check(ginCommDestroy(w.comm), "ginCommDestroy");
-                  }),
-      "");
+  EXPECT_EQ(on_one_gind({"limits.windows=4096"},
+                        [](Rank& rank) {
+                          World w = make_world(rank, 4096 * 64);
+                          std::vector<ginWindow_t> windows = {w.window};
+                          while (windows.size() < 4096) {
+                            ginWindow_t one{};
+                            check(ginCommWindowRegister(w.comm, w.memory + 64 * windows.size(), 64,
+                                                        &one, GIN_WIN_DEFAULT),
+                                  "window " + std::to_string(windows.size()));
+                            windows.push_back(one);
+                          }
+                          ginWindow_t more{};
+                          expect(ginCommWindowRegister(w.comm, w.memory, 64, &more,
+                                                       GIN_WIN_DEFAULT) == ginLimitExceeded,
+                                 "one more to be refused");
+                          expect(std::string(ginGetLastError()).find("4096") != std::string::npos,
+                                 ginGetLastError());
+                          std::strcpy(w.memory + 4095 * 64, "the last");
+                          const ginContext ctx{w.dev, 0};
+                          check(ctx.put(ginTeamWorld(w.dev), 0, windows[1], 0, windows[4095], 0, 9,
+                                        ginSignalInc{0}),
+                                "put");
+                          check(ctx.waitSignal(ginCoopThread{}, 0, 1, 64, kWait), "wait");
+                          expect(std::strcmp(w.memory + 64, "the last") == 0, "the data");
+                          const ginContext bad{w.dev, 1};
+                          expect(bad.put(ginTeamWorld(w.dev), 0, ginWindow_t{4097}, 0, w.window, 0,
+                                         8) == ginInvalidArgument,
+                                 "window 4096 to be none");
+                          wait_for_error(w, {"dst window 4096"});
+                          check(ginCommDestroy(w.comm), "ginCommDestroy");
+                        }),
+            "");
 }
 
 std::uint64_t available_bytes() {
@@ -143,26 +141,29 @@ std::uint64_t available_bytes() {
 TEST(Limits, APutHasMoreThan2To31Bytes) {
   constexpr std::uint64_t kBytes = (std::uint64_t{1} << 31) + 8;
   if (available_bytes() < 3 * kBytes) GTEST_SKIP() << "needs 6 GiB of free memory";
-  EXPECT_EQ(on_one_gind({}, [](Rank& rank) {
-              World w = make_world(rank, 2 * kBytes);
-              auto* words = reinterpret_cast<std::uint64_t*>(w.memory);
-              constexpr std::uint64_t kWords = kBytes / 8;
-              for (std::uint64_t i = 0; i < kWords; i += 512) words[i] = i + 1;
-              words[kWords - 1] = kWords;
-              const ginContext ctx{w.dev, 0};
-              check(ctx.put(ginTeamWorld(w.dev), 0, w.window, kBytes, w.window, 0, kBytes,
-                            ginSignalInc{0}),
-                    "put");
-              check(ctx.waitSignal(ginCoopThread{}, 0, 1, 64, kWait), "wait");
-              for (std::uint64_t i = 0; i < kWords; i += 512) {
-                expect(words[kWords + i] == i + 1, "word " + std::to_string(i));
-              }
-              expect(words[2 * kWords - 1] == kWords, "the last word");
-              const ginContext bad{w.dev, 1};
-              check(bad.put(ginTeamWorld(w.dev), 0, w.window, 1, w.window, 0, 2 * kBytes), "post");
-              wait_for_error(w, {"dst offset 1 +", std::to_string(2 * kBytes)});
-              check(ginCommDestroy(w.comm), "ginCommDestroy");
-            }),
+  EXPECT_EQ(on_one_gind({},
+                        [](Rank& rank) {
+                          World w = make_world(rank, 2 * kBytes);
+                          auto* words = reinterpret_cast<std::uint64_t*>(w.memory);
+                          constexpr std::uint64_t kWords = kBytes / 8;
+                          for (std::uint64_t i = 0; i < kWords; i += 512) words[i] = i + 1;
+                          words[kWords - 1] = kWords;
+                          const ginContext ctx{w.dev, 0};
+                          check(ctx.put(ginTeamWorld(w.dev), 0, w.window, kBytes, w.window, 0,
+                                        kBytes, ginSignalInc{0}),
+                                "put");
+                          check(ctx.waitSignal(ginCoopThread{}, 0, 1, 64, kWait), "wait");
+                          for (std::uint64_t i = 0; i < kWords; i += 512) {
+                            expect(words[kWords + i] == i + 1, "word " + std::to_string(i));
+                          }
+                          expect(words[2 * kWords - 1] == kWords, "the last word");
+                          const ginContext bad{w.dev, 1};
+                          check(
+                              bad.put(ginTeamWorld(w.dev), 0, w.window, 1, w.window, 0, 2 * kBytes),
+                              "post");
+                          wait_for_error(w, {"dst offset 1 +", std::to_string(2 * kBytes)});
+                          check(ginCommDestroy(w.comm), "ginCommDestroy");
+                        }),
             "");
 }
 
@@ -173,10 +174,8 @@ TEST(Limits, ACommunicatorHas1024Ranks) {
   files.rlim_cur = files.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur < 8192) GTEST_SKIP() << "needs 8,192 file descriptors";
-  Cluster cluster({.nodes = 1,
-                   .provider = "loopback",
-                   .namespaces = false,
-                   .set = {"limits.clients=2000"}});
+  Cluster cluster(
+      {.nodes = 1, .provider = "loopback", .namespaces = false, .set = {"limits.clients=2000"}});
   ::setenv("GIND_SOCKET", cluster.node(0).socket().c_str(), 1);
   constexpr int kRanks = 1024;
   ginUniqueId id{};

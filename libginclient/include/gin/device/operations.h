@@ -75,11 +75,14 @@ class Operations {
   }
 
   // One-sided write of a value of at most 8 bytes, which travels in the descriptor.
+  // ginFenceDefault: whoever sees its signal may also get, or load, what the coop wrote here
+  // before.
   template <typename T, typename RemoteAction = ginNoRemoteAction, typename Coop = ginCoopThread>
   GIN_HOST_DEVICE ginResult_t putValue(ginTeam_t team, int peer, ginWindow_t dstWin,
                                        std::uint64_t dstOffset, T value,
                                        RemoteAction remoteAction = {}, Coop coop = {},
-                                       ginWaitOptions options = {}) const {
+                                       ginWaitOptions options = {},
+                                       ginFence_t fence = ginAlreadyReleased) const {
     static_assert(sizeof(T) <= 8, "putValue carries at most 8 bytes; use put");
     static_assert(std::is_trivially_copyable_v<T>, "putValue copies the bytes of the value");
     gin::queues::Descriptor d{};
@@ -89,7 +92,7 @@ class Operations {
     d.bytes = sizeof(T);
     memcpy(&d.value, &value, sizeof(T));
     remoteAction.apply(d);
-    return self().submit(coop, team, peer, d, ginAlreadyReleased, options);
+    return self().submit(coop, team, peer, d, fence, options);
   }
 
   // One-sided read of bytes (0 .. 2^47-1) from the peer's remoteWin into this rank's localWin.  The
@@ -150,15 +153,16 @@ class Operations {
     return self().submit(coop, team, peer, d, fence, options);
   }
 
-  // A signal without data.
+  // A signal without data.  Fence: as with putValue.
   template <typename RemoteAction, typename Coop = ginCoopThread>
   GIN_HOST_DEVICE ginResult_t signal(ginTeam_t team, int peer, RemoteAction remoteAction,
-                                     Coop coop = {}, ginWaitOptions options = {}) const {
+                                     Coop coop = {}, ginWaitOptions options = {},
+                                     ginFence_t fence = ginAlreadyReleased) const {
     static_assert(!std::is_same_v<RemoteAction, ginNoRemoteAction>, "signal needs an action");
     gin::queues::Descriptor d{};
     d.op = gin::queues::Op::kSignal;
     remoteAction.apply(d);
-    return self().submit(coop, team, peer, d, ginAlreadyReleased, options);
+    return self().submit(coop, team, peer, d, fence, options);
   }
 
  private:

@@ -198,12 +198,17 @@ class Signals {
   GIN_HOST_DEVICE const Self& self() const { return static_cast<const Self&>(*this); }
 
   template <typename Coop>
+  GIN_HOST_DEVICE ginResult_t refuse_bits(Coop coop, int bits) const {
+    return self().refuse(coop, queues::Field::kBits,
+                         static_cast<std::uint64_t>(std::int64_t{bits}));
+  }
+
+  template <typename Coop>
   GIN_HOST_DEVICE ginResult_t check(Coop coop, queues::Field which, std::uint32_t index,
                                     int bits) const {
     const bool is_signal = which == kSignal;
-    if (!self().exists() || bits < 1 || bits > (is_signal ? 64 : kCounterBits)) {
-      return ginInvalidArgument;
-    }
+    if (!self().exists()) return ginInvalidArgument;
+    if (bits < 1 || bits > (is_signal ? 64 : kCounterBits)) return refuse_bits(coop, bits);
     if (index < (is_signal ? self().signals_ : self().counters_).count) return ginSuccess;
     return self().refuse(coop, which, index);
   }
@@ -211,7 +216,8 @@ class Signals {
   template <typename Coop>
   GIN_HOST_DEVICE ginResult_t check_va(Coop coop, const ginWindow_t& window, std::uint64_t offset,
                                        int bits) const {
-    if (!self().exists() || bits < 1 || bits > 64) return ginInvalidArgument;
+    if (!self().exists()) return ginInvalidArgument;
+    if (bits < 1 || bits > 64) return refuse_bits(coop, bits);
     if (window.id == 0 || (window.flags & GIN_WIN_STRICT_ORDERING) == 0) {
       return self().refuse(coop, queues::Field::kVaWindow, std::uint64_t{window.id} - 1);
     }

@@ -73,7 +73,8 @@ enum class Field : std::uint8_t {
   kContext = 15,
   kTeam = 16,
   kBarrier = 17,
-  kCount_ = 18,
+  kBits = 18,
+  kCount_ = 19,
 };
 
 inline constexpr std::uint32_t kMaxUnits = 4;
