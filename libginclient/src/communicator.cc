@@ -82,10 +82,9 @@ Communicator::Communicator(std::shared_ptr<Connection> connection, Watch watch,
   teams_.local_rank = place;
 }
 
-// Threads and kernels that still wait find the communicator aborted.  Kernels end before their
-// memory is freed, as freeing GPU memory waits for them; threads of the host are waited for here.
-void Communicator::release_waits() {
-  connection_->end_waits();
+// Waits that were told to end.  Kernels end before their memory is freed, as freeing GPU memory
+// waits for them; threads of the host are waited for here.
+void Communicator::await_waits() {
   const std::uint32_t* const waiting = connection_->words().waiting();
   const auto deadline = std::chrono::steady_clock::now() + kPlainTimeout;
   // Acquire: pairs with the release of the last wait that ends.
@@ -96,12 +95,13 @@ void Communicator::release_waits() {
 }
 
 Communicator::~Communicator() {
+  connection_->end_waits();  // before gind's goodbye would give them another reason
   if (connection_->alive()) {
     const auto request = protocol::make_message<protocol::Goodbye>(MessageType::kGoodbye, 0);
     // Whatever the answer, there is nothing left to do but to hang up.
     (void)connection_->call<MessageHeader>(request, MessageType::kOk, kPlainTimeout);
   }
-  release_waits();
+  await_waits();
 }
 
 Result<void> Communicator::finalize() {

@@ -43,7 +43,7 @@ class Communicator {
   Communicator(std::shared_ptr<Connection> connection, Watch watch,
                const protocol::CommReady& info);
 
-  void release_waits();
+  void await_waits();
   Result<void> tell_freed(const Allocation& allocation);
   // The GPU that `poster` means on this thread, null for the host; its kernels can reach the
   // communicator's words and memory from now on.

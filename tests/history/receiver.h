@@ -54,10 +54,11 @@ class Receiver {
       seen = read_words(ctx);
       scratch[0] = scratch[1] = 0;
     }
-    // Rule 6: what the words vouch for is visible to all of the coop behind this wait.
-    const ginSignal_t strong = Layout::signal(p_.stream.source, Word::kStrong);
-    const std::uint64_t reached = coop.broadcast(seen.word[static_cast<int>(Word::kStrong)]);
-    const ginResult_t waited = ctx.waitSignal(coop, strong, reached, 64, options);
+    // Rule 6: what the words vouch for is visible to all of the coop behind this wait.  For the
+    // mixed signal: the others may move by half their range meanwhile.
+    const ginSignal_t mixed = Layout::signal(p_.stream.source, Word::kMixed);
+    const std::uint64_t reached = coop.broadcast(seen.word[static_cast<int>(Word::kMixed)]);
+    const ginResult_t waited = ctx.waitSignal(coop, mixed, reached, 64, options);
     const std::uint64_t confirmed = s_.confirmed;
     for (std::uint64_t k = coop.thread_rank(); k < kWindow; k += coop.size()) {
       look_at(confirmed + k, std::uint64_t{1} << k, scratch);

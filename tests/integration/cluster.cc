@@ -179,6 +179,17 @@ bool namespaces_allowed(std::string* reason) {
   return true;
 }
 
+bool netem_allowed(std::string* reason) {
+  if (!namespaces_allowed(reason)) return false;
+  const std::string ns = "gindtest" + std::to_string(::getpid());
+  const bool works =
+      shell("ip netns add " + ns) == 0 &&
+      shell("ip netns exec " + ns + " tc qdisc add dev lo root netem delay 1ms") == 0;
+  shell("ip netns del " + ns);
+  if (!works) *reason = "this kernel has no netem, or there is no tc";
+  return works;
+}
+
 Cluster::Cluster(const ClusterOptions& options) {
   std::string pattern = fs::temp_directory_path() / "gind-test.XXXXXX";
   dir_ = ::mkdtemp(pattern.data());
@@ -212,6 +223,9 @@ Cluster::Cluster(const ClusterOptions& options) {
       must("ip -n " + node.netns + " addr add " + node.address + "/24 dev eth0");
       must("ip -n " + node.netns + " link set eth0 up");
       must("ip -n " + node.netns + " link set lo up");
+      if (!options.netem.empty()) {
+        must("ip netns exec " + node.netns + " tc qdisc add dev eth0 root netem " + options.netem);
+      }
     }
     nodes_.push_back(std::make_unique<GindProcess>(dir_, "node" + std::to_string(i), node));
   }

@@ -54,10 +54,13 @@ struct ClusterOptions {
   std::string provider = "tcp;ofi_rxm";
   bool namespaces = false;
   std::vector<std::string> set;  // for all nodes
+  std::string netem;             // with namespaces: what tc's netem does to what each node sends
 };
 
 // True when this process may make network namespaces; else `reason` says why not.
 bool namespaces_allowed(std::string* reason);
+// The same for netem (the kernel's sch_netem and the program tc).
+bool netem_allowed(std::string* reason);
 
 class Cluster {
  public:

@@ -39,6 +39,28 @@ std::string ping(const std::vector<std::string>& sockets) {
   });
 }
 
+// A thread that waits on a communicator which another thread destroys.
+TEST(Destroy, EndsTheWaitsOfOtherThreads) {
+  Cluster cluster({.nodes = 1, .provider = "loopback", .namespaces = false, .set = {}});
+  EXPECT_EQ(run_ranks(cluster.place({1}),
+                      [](Rank& rank) {
+                        for (int i = 0; i < 20; ++i) {
+                          World w = make_world(rank, 4096);
+                          const ginContext ctx{w.dev, 0};
+                          ginResult_t waited = ginSuccess;
+                          std::thread waiter([&] {
+                            waited = ctx.waitSignal(ginCoopThread{}, 0, 1, 64,
+                                                    ginWaitOptions{kWaitNs, nullptr});
+                          });
+                          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                          check(ginCommDestroy(w.comm), "ginCommDestroy");
+                          waiter.join();
+                          expect(waited == ginAborted, "the wait to be aborted");
+                        }
+                      }),
+            "");
+}
+
 // What gind holds for its clients.
 struct Held {
   std::size_t fds, mappings;

@@ -60,6 +60,44 @@ INSTANTIATE_TEST_SUITE_P(
         Case{{"SocketsAtomicAdversary", "sockets", {1, 1}, {kSmall, kAtomic, kAdversary}}}),
     [](const auto& one) { return std::string(one.param.fabric.name); });
 
+// Over a network that delays, loses and reorders packets.
+struct Network {
+  const char* name;
+  std::string provider;
+  std::vector<std::string> set;
+  std::string netem;
+};
+class HistoryNetem : public testing::TestWithParam<Network> {};
+
+TEST_P(HistoryNetem, KeepsAllRules) {
+  std::string reason;
+  if (!netem_allowed(&reason)) GTEST_SKIP() << reason;
+  const Network& network = GetParam();
+  HistoryOptions options;
+  options.operations = from_environment("HISTORY_OPERATIONS", 300);
+  options.seconds = static_cast<int>(from_environment("HISTORY_SECONDS", 250));
+  Cluster cluster({.nodes = 2,
+                   .provider = network.provider,
+                   .namespaces = true,
+                   .set = network.set,
+                   .netem = network.netem});
+  const std::string failures = run_ranks(
+      cluster.place({1, 1}), [&](Rank& rank) { run_history(rank, options); }, options.seconds + 30);
+  EXPECT_EQ(failures, "") << cluster.logs();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, HistoryNetem,
+    testing::Values(
+        Network{"Tcp", "tcp;ofi_rxm", {kSmall}, "delay 1ms 500us loss 0.2% reorder 10%"},
+        Network{"TcpSequence",
+                "tcp;ofi_rxm",
+                {kSmall, kSequence},
+                "delay 1ms 500us loss 0.2% reorder 10%"},
+        Network{"Rxd", "udp;ofi_rxd", {kSmall}, "delay 1ms 500us reorder 20%"},
+        Network{"RxdLoss", "udp;ofi_rxd", {kSmall}, "delay 1ms 500us loss 0.2% reorder 20%"}),
+    [](const auto& one) { return std::string(one.param.name); });
+
 // The same between senders that are wrong on purpose: it must not pass.
 TEST(BrokenHistory, IsSeenBetweenRealGinds) {
   for (const order::Flaw flaw : {order::Flaw::kSignalFirst, order::Flaw::kEagerReuse}) {
