@@ -32,6 +32,19 @@ class CpuPlayer final : public Player {
     for (std::thread& poster : posters) poster.join();
     return outcomes;
   }
+
+  Result<std::vector<k::CollectiveOutcome>> collective(const ginDevComm_t& dev,
+                                                       const k::CollectivePlan& plan,
+                                                       int) override {
+    std::vector<k::CollectiveOutcome> outcomes(plan.call.blocks);
+    std::vector<std::thread> blocks;
+    for (std::uint32_t b = 0; b < plan.call.blocks; ++b) {
+      blocks.emplace_back(
+          [&, b] { outcomes[b] = k::run_collective_block(dev, ginCoopThread{}, plan, b); });
+    }
+    for (std::thread& block : blocks) block.join();
+    return outcomes;
+  }
 };
 
 }  // namespace

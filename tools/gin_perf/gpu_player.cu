@@ -26,6 +26,13 @@ __global__ void put_stream_receive_kernel(ginDevComm_t dev, const k::PutStreamPl
   outcomes[blockIdx.x] = k::put_stream_receive(dev, plan);
 }
 
+__global__ void collective_kernel(ginDevComm_t dev, k::CollectivePlan plan,
+                                  k::CollectiveOutcome* outcomes) {
+  const k::CollectiveOutcome outcome =
+      k::run_collective_block(dev, ginCoopBlock{}, plan, blockIdx.x);
+  if (threadIdx.x == 0) outcomes[blockIdx.x] = outcome;
+}
+
 class GpuPlayer final : public Player {
  public:
   ~GpuPlayer() override {
@@ -74,6 +81,25 @@ class GpuPlayer final : public Player {
     if (auto r = ended(); !r) return r.error();
     const k::PutStreamOutcome* first = outcomes.value().get();
     return std::vector<k::PutStreamOutcome>(first, first + plans.size());
+  }
+
+  Result<std::vector<k::CollectiveOutcome>> collective(const ginDevComm_t& dev,
+                                                       const k::CollectivePlan& plan,
+                                                       int threads) override {
+    auto times = pinned<std::uint64_t>(std::max<std::uint64_t>(plan.iterations, 1));
+    auto outcomes = pinned<k::CollectiveOutcome>(plan.call.blocks);
+    if (!times) return times.error();
+    if (!outcomes) return outcomes.error();
+    k::CollectivePlan mine = plan;
+    mine.call_ns = times.value().get();
+    collective_kernel<<<plan.call.blocks, static_cast<unsigned>(threads), 0, stream_>>>(
+        dev, mine, outcomes.value().get());
+    if (auto r = ended(); !r) return r.error();
+    if (plan.call_ns != nullptr) {
+      std::copy_n(times.value().get(), plan.iterations, plan.call_ns);
+    }
+    const k::CollectiveOutcome* first = outcomes.value().get();
+    return std::vector<k::CollectiveOutcome>(first, first + plan.call.blocks);
   }
 
  private:

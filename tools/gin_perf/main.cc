@@ -16,6 +16,35 @@
 namespace gind::perf {
 namespace {
 
+std::uint64_t window_bytes_of(const Options& options) {
+  if (is_collective(options.test)) return collective_window_bytes(options);
+  return options.test == Test::kPutLat ? put_lat_window_bytes(options)
+                                       : put_stream_window_bytes(options);
+}
+
+Result<void> run_pair(Session& session, const Options& options, Report& report,
+                      Verified* verified) {
+  auto baseline = Baseline::open(session, options);
+  if (!baseline) return baseline.error();
+  Baseline* const compare = baseline.value().get();
+  auto ran = options.test == Test::kPutLat
+                 ? run_put_lat(session, options, compare, report, verified)
+                 : run_put_stream(session, options, compare, report, verified);
+  if (!ran) return ran.error();
+  // Rank 0 reports what both ranks of its pair have checked.
+  for (std::uint64_t* count : {&verified->messages, &verified->stamps}) {
+    auto theirs = session.exchange(*count & 0x7fffffff);
+    if (!theirs) return theirs.error();
+    *count += theirs.value();
+  }
+  auto mebibytes = session.exchange(verified->bytes >> 20);
+  if (!mebibytes) return mebibytes.error();
+  auto rest = session.exchange(verified->bytes & 0xfffff);
+  if (!rest) return rest.error();
+  verified->bytes += (mebibytes.value() << 20) + rest.value();
+  return {};
+}
+
 Result<void> run(const Options& options) {
   std::unique_ptr<Player> player = make_cpu_player();
   if (options.gpu) {
@@ -23,33 +52,19 @@ Result<void> run(const Options& options) {
     if (!gpu) return gpu.error();
     player = std::move(gpu).value();
   }
-  const bool latency = options.test == Test::kPutLat;
-  auto opened = Session::open(
-      options, *player, latency ? put_lat_window_bytes(options) : put_stream_window_bytes(options));
+  auto opened = Session::open(options, *player, window_bytes_of(options));
   if (!opened) return opened.error();
   Session& session = *opened.value();
   std::this_thread::sleep_for(std::chrono::duration<double>(options.hold_s));
-  auto baseline = Baseline::open(session, options);
-  if (!baseline) return baseline.error();
   Report report(options, player->name(), session.properties(), session.rank() != 0);
   Verified verified;
-  Baseline* const compare = baseline.value().get();
-  auto ran = latency ? run_put_lat(session, options, compare, report, &verified)
-                     : run_put_stream(session, options, compare, report, &verified);
+  auto ran = is_collective(options.test) ? run_collective(session, options, report, &verified)
+                                         : run_pair(session, options, report, &verified);
   if (!ran) return ran.error();
-  // Rank 0 reports what both ranks of its pair have checked.
-  for (std::uint64_t* count : {&verified.messages, &verified.stamps}) {
-    auto theirs = session.exchange(*count & 0x7fffffff);
-    if (!theirs) return theirs.error();
-    *count += theirs.value();
-  }
-  auto mebibytes = session.exchange(verified.bytes >> 20);
-  if (!mebibytes) return mebibytes.error();
-  auto rest = session.exchange(verified.bytes & 0xfffff);
-  if (!rest) return rest.error();
-  verified.bytes += (mebibytes.value() << 20) + rest.value();
   if (auto done = report.finish(options, verified); !done) return done.error();
-  return session.close();
+  if (auto closed = session.close(); !closed) return closed.error();
+  if (verified.wrong == 0) return {};
+  return Error{ginInternalError, "wrong data: " + std::to_string(verified.wrong) + " results"};
 }
 
 int run_rank(const Options& options) {

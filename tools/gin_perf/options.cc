@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cstdio>
+#include <map>
 
 namespace gind::perf {
 namespace {
@@ -23,6 +24,17 @@ constexpr Defaults kDefaults[] = {
     {Test::kPutLat, "latency of put + signal: half the round trip of a ping-pong", 8, 1000, 1},
     {Test::kPutBw, "bandwidth of puts in one direction", 65536, 1000, 128},
     {Test::kPutRate, "rate of small puts in one direction", 8, 100'000, 256},
+};
+
+struct CollectiveHelp {
+  Test test;
+  const char* help;
+};
+constexpr CollectiveHelp kCollectives[] = {
+    {Test::kAllToAll, "every rank sends a slot of its own to every rank"},
+    {Test::kAllGather, "every rank gets what every rank sends"},
+    {Test::kReduceScatter, "every rank gets one shard of the reduction"},
+    {Test::kAllReduce, "every rank gets the reduction: reduce-scatter, then all-gather"},
 };
 
 void add_device(CLI::App& sub, std::string& device) {
@@ -62,6 +74,28 @@ void add_baseline(CLI::App& sub, Options& o) {
       ->check(CLI::Range(1, 1001));
 }
 
+// Of the tests between ranks.
+void add_ranks(CLI::App& sub, Options& o, std::string& device, const char* nranks, int least) {
+  sub.add_option("--hold", o.hold_s, "seconds of idleness before the test begins (default 0)")
+      ->check(CLI::Range(0.0, 86400.0));
+  sub.add_option("--queue-depth", o.queue_units, "ring units per context (default: the daemon's)")
+      ->check(CLI::Range(64, 1 << 20));
+  sub.add_flag("--exclusive", o.exclusive, "contexts with one poster each, without atomics");
+  sub.add_flag("--verify,!--no-verify", o.verify, "check every byte received (default on)");
+  sub.add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
+      ->check(CLI::Range(0.1, 86400.0));
+  sub.add_option("--out_json", o.json_path, "write the figures to this file too");
+  add_device(sub, device);
+  sub.add_option("--nranks,--ranks", o.nranks, nranks)->check(CLI::Range(least, 1024));
+  CLI::Option* rank = sub.add_option("--rank", o.rank, "this process's rank");
+  sub.add_option("--id-file", o.id_path, "where rank 0 leaves the unique id for the others")
+      ->needs(rank);
+  sub.add_flag("--local-ranks", o.local_ranks, "start all ranks on this machine")->excludes(rank);
+  sub.add_option("--sockets", o.sockets, "with local ranks: gind socket of rank 0, 1 ...")
+      ->delimiter(',')
+      ->excludes(rank);
+}
+
 void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device) {
   CLI::App* sub = app.add_subcommand(name_of(d.test), d.help);
   sub->add_option("-s,--size", o.size, fmt::format("bytes of a message (default {})", d.size))
@@ -82,31 +116,48 @@ void add_test(CLI::App& app, const Defaults& d, Options& o, std::string& device)
   sub->add_option("--idle", o.idle_contexts,
                   "contexts of each rank that nobody posts to, beside those measured (default 0)")
       ->check(CLI::Range(0, 16384));
-  sub->add_option("--hold", o.hold_s, "seconds of idleness before the test begins (default 0)")
-      ->check(CLI::Range(0.0, 86400.0));
-  sub->add_option("--queue-depth", o.queue_units, "ring units per context (default: the daemon's)")
-      ->check(CLI::Range(64, 1 << 20));
-  sub->add_flag("--exclusive", o.exclusive, "contexts with one poster each, without atomics");
-  sub->add_flag("--verify,!--no-verify", o.verify, "check every byte received (default on)");
   add_baseline(*sub, o);
-  sub->add_option("--timeout", o.timeout_s, "seconds until a wait gives up (default 60)")
-      ->check(CLI::Range(0.1, 86400.0));
-  sub->add_option("--out_json", o.json_path, "write the figures to this file too");
-  add_device(*sub, device);
-  sub->add_option("--nranks,--ranks", o.nranks, "ranks; 2k and 2k+1 are a pair (default 2)")
-      ->check(CLI::Range(2, 1024));
-  CLI::Option* rank = sub->add_option("--rank", o.rank, "this process's rank");
-  sub->add_option("--id-file", o.id_path, "where rank 0 leaves the unique id for the others")
-      ->needs(rank);
-  sub->add_flag("--local-ranks", o.local_ranks, "start all ranks on this machine")->excludes(rank);
-  sub->add_option("--sockets", o.sockets, "with local ranks: gind socket of rank 0, 1 ...")
-      ->delimiter(',')
-      ->excludes(rank);
+  add_ranks(*sub, o, device, "ranks; 2k and 2k+1 are a pair (default 2)", 2);
   sub->callback([&o, d] {
     o.test = d.test;
     if (o.size == 0) o.size = d.size;
     if (o.iterations == 0) o.iterations = d.iterations;
     if (o.depth == 0) o.depth = d.depth;
+  });
+}
+
+void add_collective(CLI::App& app, const CollectiveHelp& c, Options& o, std::string& device) {
+  constexpr std::uint64_t kSize = 1 << 20;
+  constexpr std::uint64_t kIterations = 100;
+  CLI::App* sub = app.add_subcommand(name_of(c.test), c.help);
+  sub->add_option("-s,--size", o.size,
+                  fmt::format("bytes that a rank sends or receives, the larger, rounded down to "
+                              "whole elements for each rank (default {})",
+                              kSize))
+      ->check(CLI::Range(std::uint64_t{1}, kMaxSize));
+  sub->add_flag("-a,--all", o.all_sizes, "sizes 2, 4, 8 ... 8388608 in turn")->excludes("-s");
+  sub->add_option("-n,--iters", o.iterations,
+                  fmt::format("calls of each size (default {})", kIterations))
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
+  sub->add_option("-q,--qp", o.contexts,
+                  "contexts, each with a block of its own that does its share (default 1)")
+      ->check(CLI::Range(1, 256));
+  sub->add_option("--type", o.element, "of the elements: float (default), double, int32, uint64")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, gin::kernels::ElementType>{
+          {"float", gin::kernels::ElementType::kFloat},
+          {"double", gin::kernels::ElementType::kDouble},
+          {"int32", gin::kernels::ElementType::kInt32},
+          {"uint64", gin::kernels::ElementType::kUint64}}));
+  sub->add_option("--op", o.reduction, "how elements are reduced: sum (default), max")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, gin::kernels::Reduction>{
+          {"sum", gin::kernels::Reduction::kSum}, {"max", gin::kernels::Reduction::kMax}}));
+  sub->add_option("--threads", o.threads, "of a block, on a GPU (default 256)")
+      ->check(CLI::Range(1, 1024));
+  add_ranks(*sub, o, device, "ranks (default 2)", 1);
+  sub->callback([&o, c] {
+    o.test = c.test;
+    if (o.size == 0) o.size = kSize;
+    if (o.iterations == 0) o.iterations = kIterations;
   });
 }
 
@@ -145,8 +196,49 @@ const char* name_of(Test test) {
       return "put_rate";
     case Test::kQueue:
       return "queue";
+    case Test::kAllToAll:
+      return "all_to_all";
+    case Test::kAllGather:
+      return "all_gather";
+    case Test::kReduceScatter:
+      return "reduce_scatter";
+    case Test::kAllReduce:
+      return "all_reduce";
   }
   return "?";
+}
+
+bool is_collective(Test test) { return test >= Test::kAllToAll; }
+
+gin::kernels::CollectiveKind kind_of(Test test) {
+  switch (test) {
+    case Test::kAllToAll:
+      return gin::kernels::CollectiveKind::kAllToAll;
+    case Test::kAllGather:
+      return gin::kernels::CollectiveKind::kAllGather;
+    case Test::kReduceScatter:
+      return gin::kernels::CollectiveKind::kReduceScatter;
+    default:
+      return gin::kernels::CollectiveKind::kAllReduce;
+  }
+}
+
+const char* name_of(gin::kernels::ElementType type) {
+  switch (type) {
+    case gin::kernels::ElementType::kFloat:
+      return "float";
+    case gin::kernels::ElementType::kDouble:
+      return "double";
+    case gin::kernels::ElementType::kInt32:
+      return "int32";
+    case gin::kernels::ElementType::kUint64:
+      return "uint64";
+  }
+  return "?";
+}
+
+const char* name_of(gin::kernels::Reduction reduction) {
+  return reduction == gin::kernels::Reduction::kSum ? "sum" : "max";
 }
 
 std::vector<std::uint64_t> Options::sizes() const {
@@ -158,8 +250,9 @@ std::vector<std::uint64_t> Options::sizes() const {
 
 Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
   CLI::App app(
-      "Latency, bandwidth and message rate of put and signal through gind, with every byte "
-      "checked.\nEach rank is a process (--rank, --id-file; $GIND_SOCKET names its gind), or "
+      "Latency, bandwidth and message rate of put and signal, and collectives, through gind, with "
+      "every byte checked.\nEach rank is a process (--rank, --id-file; $GIND_SOCKET names its "
+      "gind), or "
       "--local-ranks starts all.",
       "gin-perf");
   app.set_version_flag("--version", fmt::format("gin-perf {}.{}.{}", GIN_VERSION_MAJOR,
@@ -172,6 +265,7 @@ Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
   Options& o = parsed.options;
   std::string device = "cpu";
   for (const Defaults& d : kDefaults) add_test(app, d, o, device);
+  for (const CollectiveHelp& c : kCollectives) add_collective(app, c, o, device);
   add_queue(app, o, device);
   try {
     app.parse(argc, argv);
@@ -194,7 +288,7 @@ Result<ParsedOptions> parse_options(int argc, const char* const* argv) {
     parsed.run = true;
     return parsed;
   }
-  if (o.nranks % 2 != 0) {
+  if (!is_collective(o.test) && o.nranks % 2 != 0) {
     return usage(fmt::format("--nranks {}: ranks work in pairs, an even number", o.nranks));
   }
   if (!o.sockets.empty()) o.local_ranks = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gind/common/result.h"
+#include "kernels/collectives/run.cuh"
 
 #include <cstdint>
 #include <string>
@@ -10,8 +11,21 @@
 
 namespace gind::perf {
 
-enum class Test { kPutLat, kPutBw, kPutRate, kQueue };
+enum class Test {
+  kPutLat,
+  kPutBw,
+  kPutRate,
+  kQueue,
+  kAllToAll,
+  kAllGather,
+  kReduceScatter,
+  kAllReduce
+};
 const char* name_of(Test test);
+bool is_collective(Test test);
+gin::kernels::CollectiveKind kind_of(Test test);  // of a collective
+const char* name_of(gin::kernels::ElementType type);
+const char* name_of(gin::kernels::Reduction reduction);
 
 struct Options {
   Test test = Test::kPutLat;
@@ -34,6 +48,11 @@ struct Options {
   int baseline_rounds = 9;
   bool gpu = false;  // kernels post, not threads of the CPU
   int gpu_ordinal = 0;
+
+  // Collectives only.
+  gin::kernels::ElementType element = gin::kernels::ElementType::kFloat;
+  gin::kernels::Reduction reduction = gin::kernels::Reduction::kSum;
+  int threads = 256;  // of a block, on a GPU
 
   // queue only; empty or 0: the whole table
   std::string grid;        // BLOCKSxTHREADS

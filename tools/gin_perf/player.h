@@ -4,6 +4,7 @@
 
 #include "gin/gin.h"
 #include "gind/common/result.h"
+#include "kernels/collectives/run.cuh"
 #include "kernels/put_latency.cuh"
 #include "kernels/put_stream.cuh"
 
@@ -30,6 +31,11 @@ class Player {
   enum class Side { kSend, kReceive };
   virtual Result<std::vector<gin::kernels::PutStreamOutcome>> put_streams(
       const ginDevComm_t& dev, std::span<const gin::kernels::PutStreamPlan> plans, Side side) = 0;
+
+  // plan.call.blocks blocks, all at the same time, of so many threads where they are a GPU's.
+  // plan.call_ns is memory of the host.
+  virtual Result<std::vector<gin::kernels::CollectiveOutcome>> collective(
+      const ginDevComm_t& dev, const gin::kernels::CollectivePlan& plan, int threads) = 0;
 };
 
 std::unique_ptr<Player> make_cpu_player();

@@ -28,7 +28,13 @@ Report::Report(const Options& options, const std::string& device,
   json_["ranks"] = properties.nRanks;
   json_["nodes"] = properties.nNodes;
   json_["contexts"] = options.contexts;
-  json_["tx_depth"] = options.depth;
+  const bool collective = is_collective(options.test);
+  if (collective) {
+    json_["type"] = name_of(options.element);
+    json_["op"] = name_of(options.reduction);
+  } else {
+    json_["tx_depth"] = options.depth;
+  }
   json_["results"] = nlohmann::json::array();
   if (quiet_) return;
   fmt::print("{}\n                    gin-perf {}\n", kRule, name_of(options.test));
@@ -38,9 +44,18 @@ Report::Report(const Options& options, const std::string& device,
              properties.provider[0] == '\0' ? "-" : properties.provider);
   fmt::print(" Contexts       : {:<15}Signal mode    : {}\n", options.contexts,
              properties.signalMode);
-  if (options.test != Test::kPutLat) fmt::print(" TX depth       : {}\n", options.depth);
+  if (collective) {
+    fmt::print(" Elements       : {:<15}Reduction      : {}\n", name_of(options.element),
+               name_of(options.reduction));
+  } else if (options.test != Test::kPutLat) {
+    fmt::print(" TX depth       : {}\n", options.depth);
+  }
   fmt::print("{}\n", kRule);
-  if (options.test == Test::kPutLat) {
+  if (collective) {
+    fmt::print(
+        " #bytes     #elements  #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "
+        "t_avg[usec]    algbw[GB/s]   busbw[GB/s]\n");
+  } else if (options.test == Test::kPutLat) {
     fmt::print(
         " #bytes     #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
         "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]\n");
@@ -79,6 +94,24 @@ void Report::add_bandwidth(std::uint64_t bytes, std::uint64_t iterations, const 
   std::fflush(stdout);
 }
 
+void Report::add_collective(const CollectiveFigures& f) {
+  const Statistics& us = f.microseconds;
+  json_["results"].push_back({{"bytes", f.bytes},
+                              {"elements", f.count},
+                              {"iterations", f.iterations},
+                              {"t_min_usec", us.min},
+                              {"t_max_usec", us.max},
+                              {"t_typical_usec", us.median},
+                              {"t_avg_usec", f.average_usec},
+                              {"algbw_gb_per_sec", f.algorithm_gb_s},
+                              {"busbw_gb_per_sec", f.bus_gb_s}});
+  if (quiet_) return;
+  fmt::print(" {:<10} {:<10} {:<14} {:<14.2f} {:<12.2f} {:<18.2f} {:<14.2f} {:<13.3f} {:.3f}\n",
+             f.bytes, f.count, f.iterations, us.min, us.max, us.median, f.average_usec,
+             f.algorithm_gb_s, f.bus_gb_s);
+  std::fflush(stdout);
+}
+
 void Report::add_comparison(std::uint64_t bytes, const std::string& provider, const Comparison& c) {
   const char* unit = latency_ ? "usec" : "mpps";
   json_["baseline"].push_back({{"bytes", bytes},
@@ -105,10 +138,14 @@ Result<void> Report::finish(const Options& options, const Verified& verified) {
                        {"bytes", verified.bytes},
                        {"stamps", verified.stamps},
                        {"baseline", verified.bare}};
+  if (json_.contains("op")) json_["verified"]["wrong"] = verified.wrong;
   if (!quiet_) {
     fmt::print("{}\n", kRule);
-    if (options.verify) {
-      fmt::print(" verified: {} messages ({} bytes) bit-exact", verified.messages, verified.bytes);
+    if (verified.wrong != 0) {
+      fmt::print(" WRONG: {} of {} results\n", verified.wrong, verified.messages);
+    } else if (options.verify) {
+      fmt::print(" verified: {} {} ({} bytes) bit-exact", verified.messages,
+                 json_.contains("op") ? "results" : "messages", verified.bytes);
       if (verified.stamps != 0) fmt::print(", {} by number on arrival", verified.stamps);
       if (verified.bare != 0) fmt::print(", {} of the baseline", verified.bare);
       fmt::print("\n");

@@ -11,6 +11,8 @@ namespace {
 
 constexpr ginSignal_t kHandshakeSignal = 0;
 constexpr ginSignal_t kVerdictSignal = 1;
+constexpr ginSignal_t kTotalSignal = 2;
+constexpr ginSignal_t kGivenSignal = 3;
 
 }  // namespace
 
@@ -27,6 +29,7 @@ Result<std::unique_ptr<Session>> Session::open(const Options& options, Player& p
   session->player_ = &player;
   session->own_contexts_ = options.exclusive;
   session->rank_ = options.rank;
+  session->pairs_ = !is_collective(options.test);
   session->timeout_ns_ = static_cast<std::int64_t>(options.timeout_s * 1e9);
   if (auto joined = session->join(options); !joined) return joined.error();
   if (auto ready = session->set_up(options, window_bytes); !ready) return ready.error();
@@ -98,15 +101,17 @@ Result<void> Session::set_up(const Options& options, std::uint64_t window_bytes)
 Result<void> Session::make_contexts(const Options& options) {
   ginDevCommRequirements_t requirements = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
   requirements.contexts = options.contexts;
-  requirements.signals = 8;
+  requirements.signals = pairs_ ? 8 : std::max(8, options.nranks);  // one of each source
   requirements.counters = 8;
   requirements.queueDepth = options.queue_units;
   requirements.sharing = options.exclusive ? ginSharingExclusive : ginSharingShared;
   requirements.poster = player_->poster();
+  if (!pairs_) requirements.barriers = 1;
   if (const ginResult_t r = ginDevCommCreate(comm_, &requirements, &dev_); r != ginSuccess) {
     return gin_error(r, "ginDevCommCreate");
   }
   requirements.contexts = 1;
+  requirements.signals = 8;
   requirements.queueDepth = 0;
   requirements.sharing = ginSharingShared;
   requirements.poster = ginPosterHost;
@@ -156,9 +161,39 @@ Result<std::uint64_t> Session::exchange(std::uint64_t mine) {
   return theirs;
 }
 
+// The signals count all totals together; each ends before the next one begins only on rank 0, so
+// nobody gives to the next one before rank 0 has said so.
+Result<std::uint64_t> Session::total(std::uint64_t mine) {
+  const ginContext ctx{talk_, 0};
+  const ginTeam_t world = ginTeamWorld(talk_);
+  const auto n = static_cast<std::uint64_t>(talk_.nRanks);
+  ginResult_t r =
+      ctx.signal(world, 0, ginSignalAdd{kTotalSignal, mine}, ginCoopThread{}, wait_options());
+  // In its place behind the value.
+  if (r == ginSuccess) {
+    r = ctx.signal(world, 0, ginSignalInc{kGivenSignal}, ginCoopThread{}, wait_options());
+  }
+  ++totals_;
+  if (rank_ == 0) {
+    if (r == ginSuccess) {
+      r = ctx.waitSignal(ginCoopThread{}, kGivenSignal, n * totals_, 64, wait_options());
+    }
+    const std::uint64_t all = ctx.readSignal(kTotalSignal);
+    mine = all - std::exchange(totalled_, all);
+    for (int peer = 1; peer < talk_.nRanks && r == ginSuccess; ++peer) {
+      r = ctx.signal(world, peer, ginSignalInc{kGivenSignal}, ginCoopThread{}, wait_options());
+    }
+  } else if (r == ginSuccess) {
+    r = ctx.waitSignal(ginCoopThread{}, kGivenSignal, totals_, 64, wait_options());
+  }
+  if (r != ginSuccess) return operation_error(r, "total");
+  return mine;
+}
+
 Error Session::operation_error(ginResult_t result, const std::string& what) const {
-  std::string text =
-      what + " with rank " + std::to_string(partner()) + ": " + ginGetErrorString(result);
+  std::string text = what;
+  if (pairs_) text += " with rank " + std::to_string(partner());
+  text += ": " + std::string(ginGetErrorString(result));
   ginResult_t async = ginSuccess;
   if (ginCommGetAsyncError(comm_, &async) == ginSuccess && async != ginSuccess) {
     text += ": " + std::string(ginGetLastError());

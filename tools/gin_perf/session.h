@@ -51,6 +51,8 @@ class Session {
   Result<void> handshake();
   // Both tell `mine` (below 2^31), both learn the other's.
   Result<std::uint64_t> exchange(std::uint64_t mine);
+  // On rank 0 the sum of what all ranks give; on the others `mine`.
+  Result<std::uint64_t> total(std::uint64_t mine);
   // The error of an operation on a context: its code, and what the communicator has to say of it.
   Error operation_error(ginResult_t result, const std::string& what) const;
 
@@ -70,9 +72,12 @@ class Session {
   std::vector<ginDevComm_t> idle_;
   ginCommProperties_t properties_{};
   int rank_ = 0;
+  bool pairs_ = true;  // this rank works with its partner alone
   std::int64_t timeout_ns_ = 0;
   std::uint64_t handshakes_ = 0;
   std::uint64_t told_ = 0;
+  std::uint64_t totals_ = 0;
+  std::uint64_t totalled_ = 0;
 };
 
 }  // namespace gind::perf
