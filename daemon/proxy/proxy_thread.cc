@@ -239,6 +239,7 @@ bool ProxyThread::ring_pending() const {
 
 void ProxyThread::sleep() {
   if (mailbox_.has_mail() || !env_.to_flush.empty() || !waiting_.empty()) return;
+  if (!loopback_->prepare_wait()) return;
   std::array<pollfd, 2> fds{pollfd{mailbox_.wake_fd(), POLLIN, 0}, pollfd{-1, POLLIN, 0}};
   if (fabric_) {
     if (!fabric_->prepare_wait()) return;

@@ -22,6 +22,10 @@ namespace gin::kernels {
 // else uses meanwhile.  Offsets are in bytes from the beginning of the window and multiples of the
 // element's size.
 //
+// Blocks are only in step with the same block of the other ranks: between calls that divide the
+// work differently (another count, kind or number of blocks) all blocks of a rank must have ended,
+// as they have between two launches.  All blocks of all ranks must be able to run at the same time.
+//
 // Every collective returns when this rank's share of the result is there and its sources may be
 // reused: ginSuccess, ginInvalidArgument (nothing was touched), or the error of the operation that
 // failed.  After an error of an operation the barrier and the signals are out of step between the
@@ -72,7 +76,9 @@ GIN_HOST_DEVICE inline Part share_of(std::uint64_t count, const Collective& c) {
 // [at, at + n * bytes) lies in the window and begins at a multiple of `bytes`.
 GIN_HOST_DEVICE inline bool fits(const ginWindow_t& window, std::uint64_t at, std::uint64_t n,
                                  std::uint64_t bytes) {
-  return at % bytes == 0 && at <= window.bytes && n <= (window.bytes - at) / bytes;
+  const auto begin = reinterpret_cast<std::uintptr_t>(window.base) + at;
+  return begin % bytes == 0 && at % bytes == 0 && at <= window.bytes &&
+         n <= (window.bytes - at) / bytes;
 }
 // n * m elements; the largest value, which fits nowhere, where that overflows.
 GIN_HOST_DEVICE inline std::uint64_t times(std::uint64_t n, std::uint64_t m) {

@@ -63,7 +63,26 @@ class GpuProcesses : public testing::Test {
       }
     }
   }
+
+  // Every collective, its results compared on both ranks.
+  void all_collectives(int iterations) {
+    const Cluster two({.nodes = 2, .provider = "tcp;ofi_rxm", .namespaces = false, .set = {}});
+    const std::vector<std::string> sockets = two.place({1, 1});
+    for (const char* test :
+         {"all_to_all -s 65536 -q 2", "all_gather -s 4099", "reduce_scatter -s 65536 --type int32",
+          "all_reduce -s 100003 -q 3", "all_reduce -s 262144 --op max --type double"}) {
+      const Ended e = shell(
+          "timeout 100 " + program("gin-perf") + " " + test + " -n " + std::to_string(iterations) +
+          " --device gpu --out_json /dev/stdout --sockets " + sockets[0] + "," + sockets[1]);
+      ASSERT_EQ(e.code, 0) << test << "\n" << e.output << two.logs();
+      const auto json = json_in(e.output);
+      ASSERT_FALSE(json.is_discarded()) << e.output;
+      EXPECT_GE(json["verified"]["messages"], 6) << e.output;
+    }
+  }
 };
+
+TEST_F(GpuProcesses, CollectivesAreRightWhileTheirKernelsTakeTurns) { all_collectives(5); }
 
 TEST_F(GpuProcesses, MeasureAndVerifyWhileTheirKernelsTakeTurns) { all_tests(40); }
 
@@ -72,6 +91,7 @@ TEST_F(GpuProcesses, MeasureAndVerifySideBySideUnderMps) {
   if (mps.started().code == 127) GTEST_SKIP() << "no nvidia-cuda-mps-control here";
   ASSERT_EQ(mps.started().code, 0) << mps.started().output;
   all_tests(2000);
+  all_collectives(200);
 }
 
 }  // namespace

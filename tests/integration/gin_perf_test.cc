@@ -34,6 +34,21 @@ TEST_F(GinPerf, LatencyIsMeasuredAndVerifiedAtOddSizes) {
   }
 }
 
+TEST_F(GinPerf, CollectivesOfFourRanksAreMeasuredAndCompared) {
+  const std::string four =
+      sockets + "," + cluster.node(0).socket() + "," + cluster.node(1).socket() + " --nranks 4";
+  for (const char* test : {"all_to_all", "all_gather", "reduce_scatter", "all_reduce"}) {
+    const Ended e =
+        gin_perf(std::string(test) + " -s 10007 -n 20 -q 2 --out_json /dev/stdout" + four);
+    ASSERT_EQ(e.code, 0) << e.output;
+    const auto json = json_in(e.output);
+    ASSERT_FALSE(json.is_discarded()) << e.output;
+    EXPECT_EQ(json["results"][0]["iterations"], 20) << e.output;
+    EXPECT_GT(json["results"][0]["algbw_gb_s"], 0) << e.output;
+    EXPECT_EQ(json["verified"]["messages"], 12) << e.output;
+  }
+}
+
 TEST_F(GinPerf, TheBaselineRunsInTurnsWithGindAndIsChecked) {
   Ended e = gin_perf("put_lat -n 200 -s 100 --baseline --out_json /dev/stdout" + sockets);
   ASSERT_EQ(e.code, 0) << e.output;

@@ -145,6 +145,7 @@ bool AdversaryEndpoint::send_out(Requests::iterator it) {
   const bool send = request.work.op == WorkOp::kSend;
   if (send && strikes(AdversaryFault::kLoseSend)) {
     if (!request.reported) report(request, CompletionKind::kDone, ginSuccess, {});
+    std::erase(unreported_, request.number);
     held_.erase(it);
     return true;
   }
@@ -165,16 +166,25 @@ bool AdversaryEndpoint::send_out(Requests::iterator it) {
 
 void AdversaryEndpoint::release() {
   if (held_.empty()) return;
-  if (one_in(3)) return;  // what comes due meanwhile goes together
+  // What comes due meanwhile goes together.
+  if (pauses_ < kMostPauses && one_in(3)) {
+    ++pauses_;
+    return;
+  }
+  pauses_ = 0;
   std::vector<std::uint64_t> order;
   for (const Request& request : held_) {
     if (request.due <= polls_) order.push_back(request.number);
   }
   std::shuffle(order.begin(), order.end(), random_);
+  std::vector<PeerHandle> full;
   for (const std::uint64_t number : order) {
     const auto it = std::find_if(held_.begin(), held_.end(),
                                  [number](const Request& r) { return r.number == number; });
-    if (may_go(*it) && !send_out(it)) return;
+    // A peer that takes nothing holds up no other.
+    const PeerHandle peer = it->work.peer;
+    if (std::find(full.begin(), full.end(), peer) != full.end()) continue;
+    if (may_go(*it) && !send_out(it)) full.push_back(peer);
   }
 }
 
@@ -252,7 +262,9 @@ std::size_t AdversaryEndpoint::poll(std::span<Completion> completions) {
   for (Report& r : reports_) {
     const bool ours =
         r.completion.kind == CompletionKind::kDone || r.completion.kind == CompletionKind::kFailed;
-    if (handed_out_.size() == completions.size() || (ours && one_in(3))) {
+    const bool later = ours && r.deferred < kMostPauses && one_in(3);
+    if (handed_out_.size() == completions.size() || later) {
+      ++r.deferred;
       kept.push_back(std::move(r));
     } else {
       handed_out_.push_back(std::move(r));

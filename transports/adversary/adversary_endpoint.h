@@ -33,6 +33,7 @@ class AdversaryEndpoint final : public Endpoint {
   static constexpr std::size_t kCopies = 64;
   static constexpr std::uint64_t kCopyBytes = 64 << 10;
   static constexpr std::size_t kBatch = 64;
+  static constexpr std::uint32_t kMostPauses = 4;  // in a row
 
   // A request that was taken and has not completed below.
   struct Request {
@@ -70,6 +71,7 @@ class AdversaryEndpoint final : public Endpoint {
   struct Report {
     Completion completion;
     std::string text;
+    std::uint32_t deferred = 0;  // polls
     std::array<std::byte, kMaxSendBytes> data{};
   };
 
@@ -89,6 +91,7 @@ class AdversaryEndpoint final : public Endpoint {
   std::vector<PeerHandle> removed_;             // to be removed when nothing goes there any more
   std::uint64_t next_number_ = 0;
   std::uint64_t polls_ = 0;
+  std::uint32_t pauses_ = 0;
 };
 
 }  // namespace gind

@@ -13,6 +13,7 @@ class AdversaryTransport final : public Transport {
     caps_.provider += ";adversary";
     caps_.signal_mode = options.mode;
     caps_.ordered_sends = options.mode != SignalMode::kSequence;
+    caps_.delivery_complete = false;
     caps_.ordered_atomics = options.mode == SignalMode::kAtomic;
   }
 
