@@ -50,6 +50,9 @@ bool is_known(MessageType type) {
     case MessageType::kCommFinalize:
     case MessageType::kMemoryFree:
     case MessageType::kGoodbye:
+    case MessageType::kWindowPeer:
+    case MessageType::kWindowPeerReady:
+    case MessageType::kWindowMapped:
       return true;
   }
   return false;

@@ -26,6 +26,11 @@ class LocalCommunicator : public std::enable_shared_from_this<LocalCommunicator>
     return membership_->node_of_rank()[rank] == membership_->this_node();
   }
 
+  // A rank that lives here; null when it does not, or has left.
+  LocalRank* find(std::int32_t rank) const {
+    const auto found = ranks_.find(rank);
+    return found == ranks_.end() ? nullptr : found->second;
+  }
   void add(LocalRank* rank);
   void remove(LocalRank* rank);
 

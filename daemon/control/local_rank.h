@@ -53,6 +53,15 @@ class LocalRank : public std::enable_shared_from_this<LocalRank> {
   void register_window(Fd memfd, std::uint64_t offset, std::uint64_t bytes, std::uint32_t flags,
                        DoneIndex done);
   void deregister_window(std::uint32_t index, Done done);
+  // For windows with peer access, between register_window and finish_window, which all ranks call:
+  // another local rank's part, to be mapped.  ginInProgress: that rank is not so far.
+  struct PeerMemory {
+    Fd fd;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+  };
+  Result<PeerMemory> peer_memory(std::uint32_t index, std::int32_t peer) const;
+  void finish_window(std::uint32_t index, Done done);
   void create_dev_comm(const gin::queues::SegmentShape& shape, Fd memfd, DoneIndex done);
   void destroy_dev_comm(std::uint32_t id, Done done);
   void finalize(Done done);
@@ -82,6 +91,9 @@ class LocalRank : public std::enable_shared_from_this<LocalRank> {
     std::unique_ptr<MemoryRegion> fabric;
     std::unique_ptr<MemoryRegion> loopback;
     WindowView view;
+    std::uint32_t flags = 0;
+    std::uint64_t offset = 0;  // in the memfd
+    bool open = false;         // local peers may map it; not in use yet
   };
   struct DevComm {
     std::uint32_t id = 0;
@@ -105,6 +117,7 @@ class LocalRank : public std::enable_shared_from_this<LocalRank> {
 
   Result<std::unique_ptr<Window>> make_window(Fd memfd, std::uint64_t offset, std::uint64_t bytes,
                                               std::uint32_t flags);
+  void seal(Window& window);
   Result<void> fill_parts(Window& window, const Membership::Gathered& gathered);
   void install_window(std::uint32_t index, const WindowView* view, std::function<void()> done);
   void free_window(std::uint32_t index);

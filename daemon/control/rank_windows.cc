@@ -2,11 +2,21 @@
 #include "daemon/control/local_rank.h"
 #include "daemon/log/log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+
+#include <cerrno>
 
 namespace gind {
 
 using gin::queues::kMaxWindows;
+
+namespace {
+
+constexpr std::uint32_t kStrictOrdering = 1;  // GIN_WIN_STRICT_ORDERING
+constexpr std::uint32_t kPeerAccess = 2;      // GIN_WIN_PEER_ACCESS
+
+}  // namespace
 
 std::uint32_t LocalRank::lowest_free_window() const {
   std::uint32_t index = 0;
@@ -17,8 +27,7 @@ std::uint32_t LocalRank::lowest_free_window() const {
 Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std::uint64_t offset,
                                                                   std::uint64_t bytes,
                                                                   std::uint32_t flags) {
-  constexpr std::uint32_t kStrictOrdering = 1;  // GIN_WIN_STRICT_ORDERING
-  constexpr std::uint32_t kKnownFlags = kStrictOrdering;
+  constexpr std::uint32_t kKnownFlags = kStrictOrdering | kPeerAccess;
   if ((flags & ~kKnownFlags) != 0) {
     return Error{
         ginInvalidArgument,
@@ -37,6 +46,12 @@ Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std:
   }
   auto memory = memory_.map(std::move(memfd), offset, bytes);
   if (!memory) return memory.error().with_context("window memory");
+  if ((flags & kPeerAccess) != 0 && memory.value()->sealed) {
+    return Error{
+        ginInvalidUsage,
+        "peer access to memory that a window lies in already: it is sealed against further "
+        "mappings; register this window first, or give it memory of its own"};
+  }
   const std::uint64_t pinned_limit = node().config.limits.pinned_bytes;
   if (pinned_limit != 0 && memory_.mapped_bytes() > pinned_limit) {
     const std::uint64_t use = memory_.mapped_bytes();
@@ -47,6 +62,8 @@ Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std:
   auto window = std::make_unique<Window>();
   window->memory = memory.value();
   window->view.base = static_cast<char*>(window->memory->mapping.data()) + offset;
+  window->flags = flags;
+  window->offset = offset;
   window->view.bytes = bytes;
   window->view.strict = (flags & kStrictOrdering) != 0;
   if (bytes != 0) {
@@ -72,11 +89,11 @@ Result<void> LocalRank::fill_parts(Window& window, const Membership::Gathered& g
   for (std::size_t r = 0; r < gathered.size(); ++r) {
     const auto part = unpack<WindowAnnounce>(gathered[r], static_cast<int>(r));
     if (!part) return part.error();
-    if (part.value().flags != (window.view.strict ? 1u : 0u)) {
+    if (part.value().flags != window.flags) {
       return Error{ginInvalidUsage,
                    fmt::format("rank {} registers the window with flags {:#x}, rank {} with {:#x}: "
                                "they must be the same on all ranks",
-                               r, part.value().flags, rank_, window.view.strict ? 1u : 0u)};
+                               r, part.value().flags, rank_, window.flags)};
     }
     const bool loopback =
         node().local_by_loopback() && communicator_->same_gind(static_cast<std::uint32_t>(r));
@@ -135,16 +152,68 @@ void LocalRank::register_window(Fd memfd, std::uint64_t offset, std::uint64_t by
         auto& place = self->windows_[index];
         place = std::make_unique<Window>(std::move(*window));
         ++place->memory->windows;
-        if (!place->memory->sealed) {
-          if (const auto sealed = seal_for_good(place->memory->fd.get()); !sealed) {
-            log_warning(fmt::format("{}: sealing a window's memory: {}", self->name(),
-                                    sealed.error().message));
-          }
-          place->memory->sealed = true;
-        }
         self->node().counters.windows.fetch_add(1, std::memory_order_relaxed);
         self->node().counters.pinned_bytes.fetch_add(place->view.bytes, std::memory_order_relaxed);
+        if ((place->flags & kPeerAccess) != 0) {
+          place->open = true;
+          return done(index);
+        }
+        self->seal(*place);
         self->install_window(index, &place->view, [done, index] { done(index); });
+      });
+}
+
+void LocalRank::seal(Window& window) {
+  if (window.memory->sealed) return;
+  if (const auto sealed = seal_for_good(window.memory->fd.get()); !sealed) {
+    log_warning(fmt::format("{}: sealing a window's memory: {}", name(), sealed.error().message));
+  }
+  window.memory->sealed = true;
+}
+
+Result<LocalRank::PeerMemory> LocalRank::peer_memory(std::uint32_t index, std::int32_t peer) const {
+  const auto mine = windows_.find(index);
+  if (mine == windows_.end() || !mine->second->open) {
+    return Error{ginInvalidUsage,
+                 fmt::format("window {} is not one that peers may map now: it must be registered "
+                             "with GIN_WIN_PEER_ACCESS, and not yet be in use",
+                             index)};
+  }
+  const LocalRank* const other = communicator_->find(peer);
+  if (other == nullptr) {
+    return Error{ginInvalidArgument, fmt::format("rank {} is not on this node", peer)};
+  }
+  const auto theirs = other->windows_.find(index);
+  if (theirs == other->windows_.end() || !theirs->second->open) {
+    return Error{ginInProgress,
+                 fmt::format("rank {} has not registered window {} yet", peer, index)};
+  }
+  const Window& window = *theirs->second;
+  PeerMemory memory{Fd(::fcntl(window.memory->fd.get(), F_DUPFD_CLOEXEC, 0)), window.offset,
+                    window.view.bytes};
+  if (!memory.fd.valid()) return system_error("a descriptor for a peer's window", errno);
+  return memory;
+}
+
+void LocalRank::finish_window(std::uint32_t index, Done done) {
+  const auto found = windows_.find(index);
+  if (found == windows_.end() || !found->second->open) {
+    return done(Error{ginInvalidUsage, fmt::format("window {} waits for no mapping", index)});
+  }
+  communicator_->membership().allgather(
+      static_cast<int>(rank_), CollectiveKind::kWindowRegister, pack(IndexAnnounce{index, 0}),
+      [self = shared_from_this(), index,
+       done = std::move(done)](const Result<Membership::Gathered>& gathered) {
+        if (self->leaving_) return done(Error{ginAborted, "the rank is leaving"});
+        Window& window = *self->windows_[index];
+        window.open = false;
+        self->seal(window);
+        if (!gathered) return done(gathered.error());
+        for (std::size_t r = 0; r < gathered.value().size(); ++r) {
+          const auto one = unpack<IndexAnnounce>(gathered.value()[r], static_cast<int>(r));
+          if (!one) return done(one.error());
+        }
+        self->install_window(index, &window.view, [done] { done({}); });
       });
 }
 

@@ -133,17 +133,18 @@ void Session::send_event(const RankEvent& event) {
   send({reinterpret_cast<const char*>(&message), sizeof message});
 }
 
-void Session::send(std::string bytes) {
+void Session::send(std::string bytes, Fd fd) {
   if (state_ == State::kClosed) return;
-  unsent_.push_back(std::move(bytes));
+  unsent_.push_back({std::move(bytes), std::move(fd)});
   flush();
 }
 
 void Session::flush() {
   while (!unsent_.empty()) {
-    const std::string& next = unsent_.front();
+    const auto& [bytes, fd] = unsent_.front();
     const auto sent = protocol::send_packet(
-        socket_.native_handle(), {reinterpret_cast<const std::byte*>(next.data()), next.size()});
+        socket_.native_handle(), {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()},
+        fd.valid() ? fd.get() : -1);
     if (sent) {
       unsent_.pop_front();
       continue;

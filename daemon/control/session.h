@@ -40,6 +40,8 @@ class Session : public std::enable_shared_from_this<Session> {
                  Result<std::shared_ptr<Membership>> membership);
   void on_window_register(protocol::Packet packet);
   void on_window_deregister(const protocol::Packet& packet);
+  void on_window_peer(const protocol::Packet& packet);
+  void on_window_mapped(const protocol::Packet& packet);
   void on_dev_comm_create(protocol::Packet packet);
   void on_dev_comm_destroy(const protocol::Packet& packet);
   void on_memory_free(const protocol::Packet& packet);
@@ -56,7 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void reply_error(std::uint32_t request, const Error& error);
   LocalRank::Done answer(std::uint32_t request);
   void send_event(const RankEvent& event);
-  void send(std::string bytes);
+  void send(std::string bytes, Fd fd = {});
   void flush();
 
   // The connection is over: `code` ginSuccess when the client left in order.
@@ -72,7 +74,11 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string who_;            // for logs: "client pid 123 uid 1000"
   std::uint32_t request_ = 0;  // in progress; 0: none
   std::shared_ptr<LocalRank> rank_;
-  std::deque<std::string> unsent_;
+  struct Unsent {
+    std::string bytes;
+    Fd fd;  // goes with it, when valid
+  };
+  std::deque<Unsent> unsent_;
   bool writing_ = false;
 };
 

@@ -40,6 +40,10 @@ const char* type_name(MessageType type) {
       return "window register";
     case MessageType::kWindowDeregister:
       return "window deregister";
+    case MessageType::kWindowPeer:
+      return "window peer";
+    case MessageType::kWindowMapped:
+      return "window mapped";
     case MessageType::kDevCommCreate:
       return "device communicator create";
     case MessageType::kDevCommDestroy:
@@ -88,6 +92,10 @@ void Session::handle(MessageType type, Packet packet) {
       return on_window_register(std::move(packet));
     case MessageType::kWindowDeregister:
       return on_window_deregister(packet);
+    case MessageType::kWindowPeer:
+      return on_window_peer(packet);
+    case MessageType::kWindowMapped:
+      return on_window_mapped(packet);
     case MessageType::kDevCommCreate:
       return on_dev_comm_create(std::move(packet));
     case MessageType::kDevCommDestroy:
@@ -228,6 +236,29 @@ void Session::on_window_deregister(const Packet& packet) {
   const auto message = protocol::parse<protocol::WindowDeregister>(packet);
   if (!message) return violation(message.error());
   rank_->deregister_window(message.value().window, answer(request_));
+}
+
+void Session::on_window_peer(const Packet& packet) {
+  const auto message = protocol::parse<protocol::WindowPeer>(packet);
+  if (!message) return violation(message.error());
+  const std::uint32_t request = request_;
+  auto memory = rank_->peer_memory(message.value().window, message.value().peer);
+  if (!memory) {
+    request_ = 0;
+    return reply_error(request, memory.error());
+  }
+  auto ready =
+      protocol::make_message<protocol::WindowPeerReady>(MessageType::kWindowPeerReady, request);
+  ready.offset = memory.value().offset;
+  ready.bytes = memory.value().bytes;
+  request_ = 0;
+  send({reinterpret_cast<const char*>(&ready), sizeof ready}, std::move(memory.value().fd));
+}
+
+void Session::on_window_mapped(const Packet& packet) {
+  const auto message = protocol::parse<protocol::WindowMapped>(packet);
+  if (!message) return violation(message.error());
+  rank_->finish_window(message.value().window, answer(request_));
 }
 
 void Session::on_dev_comm_create(Packet packet) {

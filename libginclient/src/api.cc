@@ -211,14 +211,26 @@ ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes, ginWi
     if (window == nullptr) return null_argument("window");
     *window = ginWindow_t{};
     if (ptr == nullptr && bytes != 0) return null_argument("ptr");
-    if ((flags & ~GIN_WIN_STRICT_ORDERING) != 0) {
-      return Error{ginInvalidArgument, "flags is " + std::to_string(flags) +
-                                           ", expected GIN_WIN_DEFAULT (0) or "
-                                           "GIN_WIN_STRICT_ORDERING (1)"};
+    if ((flags & ~(GIN_WIN_STRICT_ORDERING | GIN_WIN_PEER_ACCESS)) != 0) {
+      return Error{ginInvalidArgument,
+                   "flags is " + std::to_string(flags) +
+                       ", expected GIN_WIN_DEFAULT (0) or the sum of "
+                       "GIN_WIN_STRICT_ORDERING (1) and GIN_WIN_PEER_ACCESS (2)"};
     }
     auto registered = c.register_window(ptr, bytes, flags);
     if (!registered) return registered.error();
     *window = registered.value();
+    return {};
+  });
+}
+
+ginResult_t ginWindowPeerPointer(ginComm_t comm, ginWindow_t window, int peer, void** pointer) {
+  return with(comm, "ginWindowPeerPointer", [&](Communicator& c) -> Result<void> {
+    if (pointer == nullptr) return null_argument("pointer");
+    *pointer = nullptr;
+    auto found = c.peer_pointer(window, peer);
+    if (!found) return found.error();
+    *pointer = found.value();
     return {};
   });
 }

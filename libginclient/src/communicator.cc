@@ -151,6 +151,11 @@ Result<void> Communicator::use(const std::shared_ptr<Gpu>& gpu) {
     if (!mapped) return mapped.error();
     gpu_words_ = std::move(mapped).value();
     if (auto all = allocations_.map_all(gpu); !all) return all;
+    for (auto& [index, window] : windows_) {
+      for (auto& [rank, part] : window.peers) {
+        if (auto done = part.map_into(*gpu); !done) return done;
+      }
+    }
   }
   const std::lock_guard lock(gpus_mutex_);
   if (std::find(gpus_.begin(), gpus_.end(), gpu) == gpus_.end()) gpus_.push_back(gpu);
@@ -213,14 +218,62 @@ Result<ginWindow_t> Communicator::register_window(void* ptr, std::uint64_t bytes
                                                         connection_->collective_timeout(), fd);
   if (!reply) return reply.error();
   const std::uint32_t index = reply.value().window;
+  char* const base = bytes != 0 ? static_cast<char*>(ptr) : nullptr;
+  const bool peer_access = (flags & GIN_WIN_PEER_ACCESS) != 0;
   if (index >= gin::queues::kMaxWindows ||
-      !windows_.emplace(index, Window{place.allocation}).second) {
+      !windows_.emplace(index, Window{place.allocation, base, peer_access}).second) {
     return Error{ginInternalError, "gind gave the window the index " + std::to_string(index) +
                                        ", which is taken or not below " +
                                        std::to_string(gin::queues::kMaxWindows)};
   }
   if (place.allocation != nullptr) ++place.allocation->windows;
-  return ginWindow_t{index + 1, flags, bytes, bytes != 0 ? static_cast<char*>(ptr) : nullptr};
+  if (peer_access) {
+    if (auto mapped = map_peers(index, &windows_[index]); !mapped) return mapped.error();
+  }
+  return ginWindow_t{index + 1, flags, bytes, base};
+}
+
+// gind lets local ranks map each other's part until all have said that they have; then it is
+// sealed.
+Result<void> Communicator::map_peers(std::uint32_t index, Window* window) {
+  const auto deadline = std::chrono::steady_clock::now() + connection_->collective_timeout();
+  Result<void> failed;
+  for (const std::uint16_t rank : teams_.local) {
+    if (rank == info_.rank || !failed) continue;
+    auto part = PeerPart::fetch(*connection_, index, rank, deadline);
+    if (!part) {
+      failed = part.error();
+      continue;
+    }
+    if (!gpus_.empty()) failed = part.value().map_into(*gpus_.front());
+    if (failed) window->peers.emplace(rank, std::move(part).value());
+  }
+  // Also where this rank has failed: the others wait for it.
+  auto request = protocol::make_message<protocol::WindowMapped>(MessageType::kWindowMapped, 0);
+  request.window = index;
+  auto reply = connection_->call<MessageHeader>(request, MessageType::kOk,
+                                                connection_->collective_timeout());
+  if (!failed) return failed;
+  return reply ? Result<void>{} : reply.error();
+}
+
+Result<void*> Communicator::peer_pointer(ginWindow_t window, int peer) {
+  const std::lock_guard lock(mutex_);
+  const auto it = windows_.find(window.id - 1);
+  if (window.id == 0 || it == windows_.end()) {
+    return Error{ginInvalidArgument, "window handle " + std::to_string(window.id) +
+                                         " is not a window of this communicator"};
+  }
+  if (peer < 0 || peer >= info_.nranks) {
+    return Error{ginInvalidArgument, "peer is " + std::to_string(peer) + ", expected 0 .. " +
+                                         std::to_string(info_.nranks - 1)};
+  }
+  if (!it->second.peer_access) {
+    return Error{ginInvalidUsage, "the window was registered without GIN_WIN_PEER_ACCESS (2)"};
+  }
+  if (peer == info_.rank) return static_cast<void*>(it->second.base);
+  const auto part = it->second.peers.find(peer);
+  return part == it->second.peers.end() ? nullptr : part->second.data();
 }
 
 Result<void> Communicator::deregister_window(ginWindow_t window) {

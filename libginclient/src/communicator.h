@@ -7,6 +7,7 @@
 #include "device_communicator.h"
 #include "gin/gin.h"
 #include "monitor.h"
+#include "peer_part.h"
 
 #include <map>
 #include <memory>
@@ -36,6 +37,7 @@ class Communicator {
   Result<void> free(void* ptr);
   Result<ginWindow_t> register_window(void* ptr, std::uint64_t bytes, unsigned flags);
   Result<void> deregister_window(ginWindow_t window);
+  Result<void*> peer_pointer(ginWindow_t window, int peer);
   Result<ginDevComm_t> create_device_communicator(const ginDevCommRequirements_t& requirements);
   Result<void> destroy_device_communicator(const ginDevComm_t& handle);
 
@@ -53,7 +55,11 @@ class Communicator {
   // Where a registered window lies; nowhere for a window of no bytes at no address.
   struct Window {
     Allocation* allocation = nullptr;
+    char* base = nullptr;
+    bool peer_access = false;
+    std::map<int, PeerPart> peers = {};  // by world rank: of this gind, but for this rank
   };
+  Result<void> map_peers(std::uint32_t index, Window* window);
 
   std::mutex mutex_;
   std::shared_ptr<Connection> connection_;

@@ -52,6 +52,17 @@ class Connection {
     return protocol::parse<Reply>(packet.value());
   }
 
+  // The same for a request whose reply brings an fd.
+  template <typename Reply, typename Request>
+  Result<Reply> call_for_fd(Request request, protocol::MessageType expected, Duration timeout,
+                            Fd* fd) {
+    auto packet =
+        exchange({reinterpret_cast<std::byte*>(&request), sizeof request}, expected, timeout, -1);
+    if (!packet) return packet.error();
+    *fd = std::move(packet.value().fds.at(0));  // check_packet has counted them
+    return protocol::parse<Reply>(packet.value());
+  }
+
   // From now on the monitor thread reads the socket, by calling drain when it is readable.
   void set_watched(bool watched);
   // Reads all there is.  False when the connection is lost.

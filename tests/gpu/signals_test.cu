@@ -266,6 +266,31 @@ TEST_F(GpuNewOperations, ACommunicatorThatIsDestroyedEndsTheKernelsThatWaitOnIt)
   });
 }
 
+__global__ void store_into(std::uint64_t* peer, std::uint64_t value) { peer[threadIdx.x] = value; }
+
+TEST_F(GpuNewOperations, KernelsStoreIntoTheWindowsOfTheirNode) {
+  run(
+      [](Rank& rank) {
+        cuda_check(cudaSetDevice(0), "cudaSetDevice");
+        cuda_check(cudaFree(nullptr), "a context");
+        ginDevCommRequirements_t need = GIN_DEV_COMM_REQUIREMENTS_INITIALIZER;
+        need.poster = ginPosterGpu;
+        World w = make_world(rank, 4096, &need, GIN_WIN_PEER_ACCESS);
+        void* p = nullptr;
+        check(ginWindowPeerPointer(w.comm, w.window, 1 - rank.rank(), &p), "ginWindowPeerPointer");
+        store_into<<<1, 32>>>(static_cast<std::uint64_t*>(p), rank.rank() + 1);
+        cuda_check(cudaDeviceSynchronize(), "store_into");
+        rank.barrier();
+        const auto* mine = reinterpret_cast<const std::uint64_t*>(w.memory);
+        for (int i = 0; i < 32; ++i) {
+          expect(mine[i] == static_cast<std::uint64_t>(2 - rank.rank()), "what the peer stored");
+        }
+        rank.barrier();
+        end_world(w);
+      },
+      2);
+}
+
 __global__ void post_and_exit(ginDevComm_t dev, ginWindow_t window, std::uint64_t puts) {
   const ginContext ctx{dev, 0};
   for (std::uint64_t i = 0; i < puts; ++i) {

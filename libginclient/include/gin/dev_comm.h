@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define GIN_WIN_DEFAULT 0u
+#define GIN_WIN_PEER_ACCESS 2u     /* ginWindowPeerPointer works; the same on all ranks */
 #define GIN_WIN_STRICT_ORDERING 1u /* may hold VA-signal words; the same on all ranks */
 
 /* A registered window.  The zero value is not a window. */

@@ -116,6 +116,14 @@ GIN_API ginResult_t ginMemFree(ginComm_t comm, void* ptr);
  * ginTimeout (who is missing). */
 GIN_API ginResult_t ginCommWindowRegister(ginComm_t comm, void* ptr, size_t bytes,
                                           ginWindow_t* window, unsigned flags);
+/* *pointer: where this process, and its kernels, load and store in a rank's part of a window: the
+ * own rank's, and that of ranks that share this gind; null for ranks elsewhere and for parts
+ * without bytes.  Valid until the window is deregistered here.  Such accesses are ordinary ones:
+ * gind orders nothing between them and its own operations but what a signal or a barrier orders.
+ * Errors: ginInvalidUsage (the window was registered without GIN_WIN_PEER_ACCESS),
+ * ginInvalidArgument (window or peer). */
+GIN_API ginResult_t ginWindowPeerPointer(ginComm_t comm, ginWindow_t window, int peer,
+                                         void** pointer);
 /* Collective.  No operation may be using the window on any rank (flush first). */
 GIN_API ginResult_t ginCommWindowDeregister(ginComm_t comm, ginWindow_t window);
 

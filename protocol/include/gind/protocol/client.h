@@ -35,9 +35,12 @@ enum class MessageType : std::uint16_t {
   kDevCommCreate = 19,  // + 1 fd: the control segment's memfd
   kDevCommReady = 20,
   kDevCommDestroy = 21,
-  kCommFinalize = 22,  // collective; every local operation is complete when it answers
-  kMemoryFree = 24,    // the client has freed an allocation that windows lay in
-  kGoodbye = 23,       // C->S: the client leaves in order; answered with kOk
+  kCommFinalize = 22,     // collective; every local operation is complete when it answers
+  kMemoryFree = 24,       // the client has freed an allocation that windows lay in
+  kGoodbye = 23,          // C->S: the client leaves in order; answered with kOk
+  kWindowPeer = 25,       // another rank's part of a window that is not yet kWindowMapped
+  kWindowPeerReady = 26,  // + 1 fd: the memfd that it lies in
+  kWindowMapped = 27,     // collective: the client has mapped what it wants; then it may be used
 };
 
 struct MessageHeader {
@@ -136,6 +139,24 @@ struct WindowDeregister {
   std::uint32_t reserved;
 };
 
+struct WindowPeer {
+  MessageHeader header;
+  std::uint32_t window;
+  std::int32_t peer;  // world rank, of the same gind
+};
+
+struct WindowPeerReady {
+  MessageHeader header;
+  std::uint64_t offset;  // of the peer's part in the memfd
+  std::uint64_t bytes;
+};
+
+struct WindowMapped {
+  MessageHeader header;
+  std::uint32_t window;
+  std::uint32_t reserved;
+};
+
 struct DevCommCreate {
   MessageHeader header;
   std::uint32_t contexts;
@@ -186,7 +207,9 @@ M make_message(MessageType type, std::uint32_t request_id) {
 
 // How many fds a message of this type must carry.
 constexpr int fds_of(MessageType type) {
-  return type == MessageType::kWindowRegister || type == MessageType::kDevCommCreate ? 1 : 0;
+  const bool one = type == MessageType::kWindowRegister || type == MessageType::kDevCommCreate ||
+                   type == MessageType::kWindowPeerReady;
+  return one ? 1 : 0;
 }
 
 }  // namespace gind::protocol
