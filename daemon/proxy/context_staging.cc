@@ -223,7 +223,9 @@ bool ContextQueue::stage_signal(ProxyEnv& env, std::uint32_t index, OpSlot& slot
       record.sequence = flow.next++;
       // A weak signal names its own put's writes; too many to name makes it a strong one.
       const bool weak = !gin::queues::is_strong(d.action) && slot.pieces <= kSequenceWindow / 2;
-      record.pieces = weak ? static_cast<std::uint16_t>(slot.pieces) : 0;
+      record.pieces = !weak              ? std::uint16_t{0}
+                      : slot.pieces == 0 ? kNothing
+                                         : static_cast<std::uint16_t>(slot.pieces);
     }
     if (va) {
       channel.stage_word(record, WireWord{.offset = d.va_offset},

@@ -33,13 +33,16 @@ struct WireWord {
   std::uint64_t token = 0;  // of the sender, repeated in the answer
 };
 
+// In the place of WireRecord::pieces: a weak signal without data, which waits for nothing.
+inline constexpr std::uint16_t kNothing = 0xffff;
+
 struct WireRecord {
   RecordKind kind = RecordKind::kSignal;
   std::uint8_t bytes = 0;  // put: of the data
   std::uint16_t source_rank = 0;
   std::uint16_t context = 0;
   // Signal mode "sequence": how many writes right before `sequence` a weak signal vouches for;
-  // 0: everything before it (strong).  Put: the window.
+  // 0: everything before it (strong); kNothing: no data.  Put: the window.
   std::uint16_t pieces = 0;
   std::uint32_t dev_comm = 0;  // the receiver's handle
   std::uint32_t signal = 0;

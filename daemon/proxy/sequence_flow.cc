@@ -15,6 +15,7 @@ bool FlowReceiver::mark(std::uint64_t sequence) {
 }
 
 bool FlowReceiver::weak_ready(const WireRecord& record) const {
+  if (record.pieces == kNothing) return true;
   for (std::uint64_t s = record.sequence - record.pieces; s != record.sequence; ++s) {
     // Below the window everything has arrived; the difference is signed where it may wrap.
     if (static_cast<std::int64_t>(s - below_) >= 0 && !has(s)) return false;

@@ -156,14 +156,19 @@ TEST_F(Operations, CFunctionsCheckTheirArguments) {
   EXPECT_EQ(ginSignal(&d, 0, 0, ginSignalNone, 0, 0), ginInvalidArgument);
   EXPECT_EQ(ginSignal(&d, 0, 0, static_cast<ginSignalOp_t>(7), 0, 0), ginInvalidArgument);
   EXPECT_EQ(ginReadSignal(&d, 0, 0, 64, nullptr), ginInvalidArgument);
-  EXPECT_EQ(ginReadSignal(&d, 0, 0, 65, &value), ginInvalidArgument);
-  EXPECT_EQ(ginReadSignal(&d, 0, 0, 0, &value), ginInvalidArgument);
-  EXPECT_EQ(ginReadCounter(&d, 0, 0, 57, &value), ginInvalidArgument);
   EXPECT_EQ(ginWaitSignal(&d, 0, 0, 1, 64, -2), ginInvalidArgument);
   EXPECT_EQ(ginFlush(&d, 0, -2), ginInvalidArgument);
   EXPECT_FALSE(s.rings[0].pending());
   EXPECT_EQ(ginReadSignal(&d, 0, 8, 64, &value), ginInvalidArgument);
   EXPECT_TRUE(last_error_has("signal is 8, the device communicator has 8")) << ginGetLastError();
+  EXPECT_TRUE(s.rings[0].pending()) << "bad use reaches gind, too";
+  for (const int bits : {65, 0, -1}) {
+    EXPECT_EQ(ginReadSignal(&d, 1, 0, bits, &value), ginInvalidArgument);
+    EXPECT_TRUE(last_error_has("bits is " + std::to_string(bits) + ", expected 1 .. 64"));
+  }
+  EXPECT_EQ(ginReadCounter(&d, 1, 0, 57, &value), ginInvalidArgument);
+  EXPECT_TRUE(last_error_has("bits is 57, expected 1 .. 56")) << ginGetLastError();
+  EXPECT_TRUE(s.rings[1].pending());
 }
 
 TEST_F(Operations, FlushWaitsForThePeersThatWerePostedToAndNoOther) {

@@ -33,7 +33,11 @@ inline std::vector<FabricCase> all_fabrics() {
           {"SocketsAtomic", "sockets", {1, 1}, {"transport.signal_mode=atomic"}},
           {"Shm", "shm", {1, 1}, {}},
           {"Loopback", "loopback", {3}, {}},
-          {"LoopbackTwoProxies", "loopback", {2}, {"proxy.threads=2"}}};
+          {"LoopbackTwoProxies", "loopback", {2}, {"proxy.threads=2"}},
+          {"TcpSequenceAdversary",
+           "tcp;ofi_rxm",
+           {2, 1},
+           {"transport.signal_mode=sequence", "debug.adversary_seed=3"}}};
 }
 
 inline std::string fabric_name(const testing::TestParamInfo<FabricCase>& info) {

@@ -93,6 +93,18 @@ TEST(FlowReceiver, RefusesWhatItHasSeenAndWhatIsOutsideTheWindow) {
   EXPECT_EQ(flow.below(), 12u);
 }
 
+TEST(FlowReceiver, AWeakSignalWithoutDataWaitsForNothing) {
+  FlowReceiver flow(0);
+  int applied = 0;
+  const auto act = [&](const WireMessage&) { ++applied; };
+  EXPECT_TRUE(flow.arrived(record_at(5, kNothing), act));
+  EXPECT_EQ(applied, 1);
+  EXPECT_TRUE(flow.arrived(record_at(6, 0), act));
+  EXPECT_EQ(applied, 1) << "a strong one does";
+  for (std::uint16_t i = 0; i < 5; ++i) flow.arrived(i, act);
+  EXPECT_EQ(applied, 2);
+}
+
 TEST(FlowReceiver, AsksForAnAcknowledgementEveryQuarterOfTheWindow) {
   FlowReceiver flow(0);
   const auto act = [](const WireMessage&) {};

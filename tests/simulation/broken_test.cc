@@ -34,7 +34,7 @@ void with_record(std::span<std::byte> payload, void (*change)(WireRecord&)) {
 // A weak signal vouches for one piece of its put fewer.
 void shorten(std::span<std::byte> payload) {
   with_record(payload, [](WireRecord& r) {
-    if (r.kind == RecordKind::kSignal && r.pieces > 1) --r.pieces;
+    if (r.kind == RecordKind::kSignal && r.pieces > 1 && r.pieces != kNothing) --r.pieces;
   });
 }
 // An increment becomes another's.
