@@ -18,9 +18,8 @@ Result<std::unique_ptr<Endpoint>> AdversaryEndpoint::open(Transport& transport,
                                                           std::uint64_t number) {
   auto inner = transport.open_endpoint();
   if (!inner) return inner.error();
-  const TransportCaps& caps = transport.caps();
   std::unique_ptr<AdversaryEndpoint> made(new AdversaryEndpoint(
-      std::move(inner).value(), std::move(options), number, caps.ordered_sends, caps.inline_bytes));
+      std::move(inner).value(), std::move(options), number, transport.caps().ordered_sends));
   auto region = transport.register_memory(made->copies_.get(), kCopies * kCopyBytes, kAccessLocal);
   if (!region) return region.error();
   made->copies_region_ = std::move(region).value();
@@ -28,12 +27,8 @@ Result<std::unique_ptr<Endpoint>> AdversaryEndpoint::open(Transport& transport,
 }
 
 AdversaryEndpoint::AdversaryEndpoint(std::unique_ptr<Endpoint> inner, AdversaryOptions options,
-                                     std::uint64_t number, bool inner_ordered,
-                                     std::uint32_t inline_bytes)
-    : inner_(std::move(inner)),
-      options_(std::move(options)),
-      inner_ordered_(inner_ordered),
-      inline_bytes_(inline_bytes) {
+                                     std::uint64_t number, bool inner_ordered)
+    : inner_(std::move(inner)), options_(std::move(options)), inner_ordered_(inner_ordered) {
   std::seed_seq seed{options_.seed & 0xffffffff, options_.seed >> 32, number};
   random_.seed(seed);
   for (int i = 0; i < static_cast<int>(kCopies); ++i) free_copies_.push_back(i);

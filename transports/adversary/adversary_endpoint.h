@@ -50,7 +50,7 @@ class AdversaryEndpoint final : public Endpoint {
   using Requests = std::list<Request>;
 
   AdversaryEndpoint(std::unique_ptr<Endpoint> inner, AdversaryOptions options, std::uint64_t number,
-                    bool inner_ordered, std::uint32_t inline_bytes);
+                    bool inner_ordered);
 
   bool one_in(std::uint64_t n) { return random_() % n == 0; }
   bool strikes(AdversaryFault fault) {
@@ -81,7 +81,6 @@ class AdversaryEndpoint final : public Endpoint {
   std::unique_ptr<Endpoint> inner_;
   const AdversaryOptions options_;
   const bool inner_ordered_;
-  const std::uint32_t inline_bytes_;
   std::mt19937_64 random_;
   Requests held_;                               // not wholly posted below, oldest first
   std::map<std::uint64_t, Request> under_way_;  // wholly posted, by number
