@@ -46,7 +46,8 @@ Result<std::unique_ptr<LocalRank::Window>> LocalRank::make_window(Fd memfd, std:
   }
   auto memory = memory_.map(std::move(memfd), offset, bytes);
   if (!memory) return memory.error().with_context("window memory");
-  if ((flags & kPeerAccess) != 0 && memory.value()->sealed) {
+  // Parts without bytes share a page that nobody maps.
+  if ((flags & kPeerAccess) != 0 && bytes != 0 && memory.value()->sealed) {
     return Error{
         ginInvalidUsage,
         "peer access to memory that a window lies in already: it is sealed against further "

@@ -35,8 +35,7 @@ constexpr MetricInfo kMetrics[] = {
      "context_in_error."},
     {"gind_payload_bytes_total", K::kCounter, "direction",
      "Payload of puts and values: to other nodes (out), or between ranks of this gind (local); "
-     "what "
-     "gets have fetched (in)."},
+     "what gets have fetched (in)."},
     {"gind_operations_failed_total", K::kCounter, "reason", "Accepted operations that failed."},
     {"gind_outstanding_operations", K::kGauge, "", "Operations accepted and not yet complete."},
     {"gind_operation_duration_seconds", K::kHistogram, "op",
