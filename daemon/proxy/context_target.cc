@@ -3,6 +3,7 @@
 #include "daemon/proxy/context_queue.h"
 
 #include <cstring>
+#include <string>
 
 namespace gind {
 
@@ -97,6 +98,11 @@ bool ContextQueue::answered(ProxyEnv& env, const WireRecord& record) {
   if (!fence && !store_old_value(slot.d, record)) {
     slot.failed = true;
     env.counters.failed[static_cast<std::size_t>(FailReason::kTransport)].add(1);
+    env.events->peer_fault(view().id, slot.d.peer, ginRemoteError,
+                           std::string(op_name(slot.d.op)) + " to rank " +
+                               std::to_string(slot.d.peer) +
+                               " was refused there, or its result has no place here any more: a "
+                               "window was deregistered meanwhile");
   }
   slot.awaiting = false;
   if (--slot.pending == 0) finish(env, slots_.index_of(order));
