@@ -2,9 +2,9 @@
 #include "device_communicator.h"
 
 #include "gin/queues/producer.h"
+#include "handle_layout.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -93,17 +93,8 @@ Result<void> DeviceCommunicator::write_state(std::uint64_t offset, const void* f
 
 Result<void> DeviceCommunicator::make_state(const std::vector<std::uint64_t>& start,
                                             const TeamTables& teams) {
-  // All of a GPU's lines: the arrays follow one another without sharing any.
-  const std::uint64_t last_posted = sizeof(q::ProducerState);
-  const auto behind = [](std::uint64_t at, std::uint64_t words) {
-    return q::align_up(at + words * 8, q::kGpuLine);
-  };
-  const std::uint64_t last_quiet = behind(last_posted, shape_.ranks);
-  const std::uint64_t signal_base = behind(last_quiet, shape_.ranks);
-  const std::uint64_t signal_shadow = behind(signal_base, shape_.signals);
-  const std::uint64_t counter_base = behind(signal_shadow, shape_.signals);
-  const std::uint64_t barrier_error = behind(counter_base, shape_.counters);
-  const std::uint64_t stride = behind(barrier_error, plan_.barriers);
+  lay_out_handle(shape_, plan_.signals, plan_.barriers, &handle);
+  const std::uint64_t stride = handle.stateStride;
   const std::uint64_t local_table = stride * shape_.contexts;
   const std::uint64_t rail_table = local_table + teams.local.size() * sizeof teams.local[0];
   const std::uint64_t bytes = rail_table + teams.rail.size() * sizeof teams.rail[0];
@@ -126,13 +117,6 @@ Result<void> DeviceCommunicator::make_state(const std::vector<std::uint64_t>& st
   }
   if (auto r = write_state(local_table, teams.local.data(), rail_table - local_table); !r) return r;
   if (auto r = write_state(rail_table, teams.rail.data(), bytes - rail_table); !r) return r;
-  handle.stateStride = stride;
-  handle.lastPostedOffset = last_posted;
-  handle.lastQuietOffset = last_quiet;
-  handle.signalBaseOffset = signal_base;
-  handle.signalShadowOffset = signal_shadow;
-  handle.barrierErrorOffset = barrier_error;
-  handle.counterBaseOffset = counter_base;
   handle.localRanks = reinterpret_cast<const std::uint16_t*>(handle.state + local_table);
   handle.nLocalRanks = static_cast<std::int32_t>(teams.local.size());
   handle.localRank = teams.local_rank;
@@ -157,24 +141,9 @@ Result<void> DeviceCommunicator::finish(std::uint32_t id, const TeamTables& team
     start.push_back(q::load_acquire_sys(&view.control(c)->consumed));
   }
   if (auto made = make_state(start, teams); !made) return made;
-  handle.nRanks = static_cast<std::int32_t>(shape_.ranks);
-  handle.contexts = shape_.contexts;
-  handle.signals = plan_.signals;
-  handle.barriers = plan_.barriers;
-  handle.counters = shape_.counters;
-  handle.log2Depth = static_cast<std::uint32_t>(std::countr_zero(shape_.ring_units));
   handle.id = id;
   handle.segment = gpu_ != nullptr ? reinterpret_cast<char*>(gpu_segment_.device_address())
                                    : static_cast<char*>(segment_.data());
-  handle.controlOffset = layout_.control;
-  handle.doneOffset = layout_.done;
-  handle.doneStride = layout_.done_stride;
-  handle.signalOffset = layout_.signals;
-  handle.signalStride = layout_.signal_stride;
-  handle.counterOffset = layout_.counters;
-  handle.counterStride = layout_.counter_stride;
-  handle.ringOffset = layout_.rings;
-  handle.ringStride = layout_.ring_stride;
   return {};
 }
 

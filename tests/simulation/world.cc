@@ -2,10 +2,10 @@
 #include "world.h"
 
 #include "gin/queues/producer.h"
+#include "libginclient/src/handle_layout.h"
 
 #include <sys/mman.h>
 
-#include <bit>
 #include <stdexcept>
 
 namespace gind::sim {
@@ -116,20 +116,9 @@ void World::make_side(int rank, int node) {
   sides_.push_back(std::move(side));
 }
 
-// As libginclient builds it (device_communicator.cc).
 void World::make_handle(Side& s, int rank) {
-  const q::SegmentLayout& l = s.layout.layout();
-  const auto behind = [](std::uint64_t at, std::uint64_t words) {
-    return q::align_up(at + words * 8, q::kGpuLine);
-  };
   ginDevComm_t& d = s.comm;
-  d.lastPostedOffset = sizeof(q::ProducerState);
-  d.lastQuietOffset = behind(d.lastPostedOffset, shape_.ranks);
-  d.signalBaseOffset = behind(d.lastQuietOffset, shape_.ranks);
-  d.signalShadowOffset = behind(d.signalBaseOffset, shape_.signals);
-  d.counterBaseOffset = behind(d.signalShadowOffset, shape_.signals);
-  d.barrierErrorOffset = behind(d.counterBaseOffset, shape_.counters);
-  d.stateStride = d.barrierErrorOffset;
+  client::lay_out_handle(shape_, shape_.signals, 0, &d);
   s.state = std::make_unique<Pages>(d.stateStride * shape_.contexts + 64);
   d.state = s.state->data;
   for (std::uint32_t c = 0; c < shape_.contexts; ++c) {
@@ -137,23 +126,9 @@ void World::make_handle(Side& s, int rank) {
     producer->head = producer->cached_consumed = options_.ring_start;
   }
   d.rank = rank;
-  d.nRanks = static_cast<std::int32_t>(shape_.ranks);
-  d.contexts = shape_.contexts;
-  d.signals = shape_.signals;
-  d.counters = shape_.counters;
-  d.log2Depth = static_cast<std::uint32_t>(std::countr_zero(shape_.ring_units));
   d.device = -1;
   d.timeoutNs = 1'000'000'000;
   d.segment = s.segment->data;
-  d.controlOffset = l.control;
-  d.doneOffset = l.done;
-  d.doneStride = l.done_stride;
-  d.signalOffset = l.signals;
-  d.signalStride = l.signal_stride;
-  d.counterOffset = l.counters;
-  d.counterStride = l.counter_stride;
-  d.ringOffset = l.rings;
-  d.ringStride = l.ring_stride;
   // Never set here: what would set them is the control plane.
   auto* words = d.state + d.stateStride * shape_.contexts;
   d.commError = reinterpret_cast<const std::uint64_t*>(words);
