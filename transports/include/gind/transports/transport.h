@@ -136,6 +136,14 @@ class Transport {
   // Thread safe.  `access` is a union of AccessFlags.
   virtual Result<std::unique_ptr<MemoryRegion>> register_memory(void* address, std::uint64_t bytes,
                                                                 std::uint32_t access) = 0;
+  // GPU memory that was exported as a dma-buf: [offset, offset + bytes) of it, which the process
+  // that owns it sees at `address`.  A request names this memory by that address (`local`), which
+  // nobody here may follow.  The fd may be closed afterwards.  Thread safe.
+  // Errors: ginNotSupported (this fabric, or the device, registers no GPU memory), ginSystemError.
+  virtual Result<std::unique_ptr<MemoryRegion>> register_dmabuf(int fd, std::uint64_t offset,
+                                                                std::uint64_t bytes,
+                                                                std::uint64_t address,
+                                                                std::uint32_t access);
   virtual Result<std::unique_ptr<Endpoint>> open_endpoint() = 0;
 };
 
